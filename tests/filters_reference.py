@@ -37,7 +37,7 @@ def _of(kind: str) -> st.SearchStrategy[Any]:
     return _ANYTHING | (st.lists(values, max_size=3) if kind == "keywords" else values)
 
 
-EXTRAS = st.fixed_dictionaries(
+_EXTRAS = st.fixed_dictionaries(
     {},
     optional={
         "language": _of("keyword"),
@@ -48,6 +48,17 @@ EXTRAS = st.fixed_dictionaries(
         "made": _of("time"),
     },
 )
+
+
+_CATEGORIES = st.fixed_dictionaries(
+    {"genre": st.lists(st.sampled_from(["noir", "crime", "war"]), min_size=1, max_size=2, unique=True)},
+    optional={"people/director": st.just(["Lang"]), "people": st.just(["noir"])},
+)
+_CATALOGS = st.lists(st.sampled_from(["tv", "maps, charts", "web"]), max_size=2, unique=True)
+PIECE = st.fixed_dictionaries(
+    {"categories": _CATEGORIES, "filters": st.fixed_dictionaries({"catalogs": _CATALOGS}), "extras": _EXTRAS}
+)
+"""A piece without its id."""
 
 
 def _condition(key: str) -> st.SearchStrategy[dict[str, Any]]:
@@ -61,7 +72,15 @@ def _condition(key: str) -> st.SearchStrategy[dict[str, Any]]:
     return chosen.flatmap(lambda names: st.fixed_dictionaries({"key": st.just(key)} | {n: operators[n] for n in names}))
 
 
-CONDITIONS = st.sampled_from(sorted(ATTRIBUTES)).flatmap(_condition)
+_SOME_KEYWORDS = st.lists(st.sampled_from(["noir", "crime", "war", "Lang", "none"]), min_size=1, max_size=3)
+_OF_CATEGORY = st.fixed_dictionaries(
+    {"category": st.sampled_from(["genre", "people", "people/director", "nothing"])},
+    optional={"any": _SOME_KEYWORDS, "all": _SOME_KEYWORDS, "exists": st.booleans()},
+).filter(lambda condition: len(condition) > 1)
+_OF_CATALOGS = st.fixed_dictionaries(
+    {"catalogs": st.lists(st.sampled_from(["tv", "maps, charts", "none"]), min_size=1, max_size=2)}
+)
+CONDITIONS = st.sampled_from(sorted(ATTRIBUTES)).flatmap(_condition) | _OF_CATEGORY | _OF_CATALOGS
 FILTERS = st.recursive(
     CONDITIONS,
     lambda inner: st.fixed_dictionaries(
@@ -71,15 +90,27 @@ FILTERS = st.recursive(
 )
 
 
-def holds(clause: dict[str, Any], extras: dict[str, Any]) -> bool:
-    """Return whether a filter holds for a piece with these extras."""
+def holds(clause: dict[str, Any], piece: dict[str, Any]) -> bool:
+    """Return whether a filter holds for a piece."""
     if "key" in clause:
-        return _condition_holds(clause, extras)
+        return _condition_holds(clause, piece["extras"])
+    if "category" in clause:
+        return _keywords_hold(clause, set(piece["categories"].get(clause["category"], ())))
+    if "catalogs" in clause:
+        return not set(clause["catalogs"]).isdisjoint(piece["filters"]["catalogs"])
     should = clause.get("should", [])
     return (
-        all(holds(each, extras) for each in clause.get("must", []))
-        and (not should or any(holds(each, extras) for each in should))
-        and not any(holds(each, extras) for each in clause.get("mustNot", []))
+        all(holds(each, piece) for each in clause.get("must", []))
+        and (not should or any(holds(each, piece) for each in should))
+        and not any(holds(each, piece) for each in clause.get("mustNot", []))
+    )
+
+
+def _keywords_hold(clause: dict[str, Any], own: set[str]) -> bool:
+    return (
+        ("any" not in clause or not own.isdisjoint(clause["any"]))
+        and own.issuperset(clause.get("all", ()))
+        and ("exists" not in clause or bool(own) == clause["exists"])
     )
 
 

@@ -82,7 +82,7 @@ def _fitting(members: dict[str, Any]) -> dict[str, Any]:
 
 def _accepted(members: dict[str, Any]) -> bool:
     try:
-        check_filters(decode_placement(encode(members)), SOURCE.attributes)
+        check_filters(decode_placement(encode(members)), SOURCE)
     except InvalidInput:
         return False
     return True

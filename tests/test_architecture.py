@@ -44,7 +44,8 @@ LEVELS = (
 )
 ENGINE_LEVELS = (
     {"bounded_cache", "computed", "errors", "moments", "owned_folders", "steps"},
-    {"attributes", "model"},
+    {"model"},
+    {"attributes"},
     {"index", "profiles", "ranking"},
     {"views", "compiling"},
     {"lists"},

@@ -19,6 +19,7 @@ from import_folders import Folder
 from penchant.covers import cover
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
 from penchant.findings import normal_form
+from penchant.model import SourceSettings
 from penchant.service.browsing import LabelledPiece, PieceTitles
 from penchant.service.grants import person_named
 from penchant.web.query import parse_query
@@ -43,7 +44,7 @@ ROUNDS, ATTEMPTS = 5, 3
 LEAST_S = 2e-3
 """Time of the processor for one measurement: below that it is told too coarsely."""
 Make = Callable[[int], Any]
-ATTRIBUTES = {"a": Attribute(AttributeType.KEYWORD, "/a")}
+FILTERED = SourceSettings(attributes={"a": Attribute(AttributeType.KEYWORD, "/a")})
 
 
 def repeated(text: str, *, first: str = "", last: str = "") -> Make:
@@ -176,7 +177,7 @@ READERS: Mapping[str, tuple[Callable[[Any], object], Sequence[Make]]] = {
         ),
     ),
     "filters": (
-        lambda value: read_filter(value, ATTRIBUTES),
+        lambda value: read_filter(value, FILTERED),
         (
             as_value(lambda n: {"key": "a", "any": [str(n)]}, lambda each: {"and": each}),
             as_value(lambda n: {"and": [{"key": "a", "any": [str(n)]}]}, lambda each: {"or": each}),
@@ -185,11 +186,11 @@ READERS: Mapping[str, tuple[Callable[[Any], object], Sequence[Make]]] = {
         ),
     ),
     "filters as text": (
-        lambda text: decode_filter(text, ATTRIBUTES),
+        lambda text: decode_filter(text, FILTERED),
         [*map(repeated, ("[", '{"and":[', '{"not":', '"\\u0041', "1"))],
     ),
     "boosts": (
-        lambda value: read_boosts(value, ATTRIBUTES),
+        lambda value: read_boosts(value, FILTERED),
         [as_value(lambda n: {"filter": {"key": "a", "any": [str(n)]}, "factor": 2}, list)],
     ),
     "placements": (

@@ -175,14 +175,14 @@ def print_filters(plain: Snapshot, marked: Snapshot) -> None:
     print(f"  a list without a filter: {median_ms(similar(plain, shown_by(None)), 200):.3f} ms")
     for name, clause in FILTERS.items():
         text = json.dumps(clause)
-        matching = decode_filter(text, NAMED)
+        matching = decode_filter(text, SourceSettings(attributes=NAMED))
         matched = sum(int(part.allowed(shown_by(matching)).sum()) for part in marked.parts)
         # Another text each time, so that none is remembered.
         fresh = (shown_by(AttributeFilter(f"{text} {n}", matching.clause)) for n in itertools.count())
         masks = median_ms(functools.partial(mask, marked, fresh))
         again = median_ms(functools.partial(mask, marked, itertools.repeat(shown_by(matching))), 200)
         listed = median_ms(similar(marked, shown_by(matching)), 200)
-        read = median_ms(functools.partial(decode_filter, text, NAMED))
+        read = median_ms(functools.partial(decode_filter, text, SourceSettings(attributes=NAMED)))
         print(
             f"  {name}: {matched} pieces; read {read:.3f} ms, mask made {masks:.3f} ms, remembered {again:.4f} ms, "
             f"list {listed:.3f} ms"
@@ -201,7 +201,7 @@ def print_boosts(marked: Snapshot) -> None:
         return (time.thread_time() - started) * 1000
 
     for name, boosts in BOOSTS.items():
-        held = decode_boosts(json.dumps(boosts), NAMED)
+        held = decode_boosts(json.dumps(boosts), SourceSettings(attributes=NAMED))
         # In turns, so that what else the machine does falls on both.
         taken = [(cpu_ms((), piece_id), cpu_ms(held, piece_id)) for piece_id in ids * 5]
         without, boosted = (statistics.median(each) for each in zip(*taken, strict=True))

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import penchant_engine
-from penchant_engine import Catalogue, Field, InvalidInput, TooFewPieces, UnknownPiece
+from penchant_engine import Catalogue, Condition, Field, InvalidInput, Keywords, TooFewPieces, UnknownPiece
 
 FILMS = {
     "id": ["alien", "gravity", "moon", "heat"],
@@ -84,6 +84,20 @@ def test_options_filter_raise_and_leave_out(films: Catalogue) -> None:
     assert films.similar("moon", boosts=[(Field("year") < 1980, 3)]).ids == ["alien", "gravity"]
     assert films.weighted({"mood": 0}).similar("moon").ids == ["alien", "gravity"]
     assert films.similar("moon", 1).ids == ["gravity"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    (
+        (Keywords("genre").any_of("drama", "horror"), ["gravity", "alien"]),
+        (Keywords("genre").all_of("drama", "horror"), []),
+        (Keywords("genre").all_of("drama", "space"), ["gravity"]),
+        (~Keywords("genre").any_of("drama") & Keywords("genre").exists(), ["alien"]),
+        (Keywords("people").exists(), []),
+    ),
+)
+def test_keywords_are_conditions(films: Catalogue, condition: Condition, expected: list[str]) -> None:
+    assert films.similar("moon", filter=condition).ids == expected
 
 
 def test_windows_go_by_a_moment() -> None:
@@ -173,6 +187,7 @@ def test_what_is_not_acceptable_is_told_in_words(make: Callable[[], Any], messag
         ({"boosts": (Field("year") > 1, 2)}, "a list of pairs"),
         ({"filters": Field("year") > 1}, "no option .filters.: algorithm"),
         ({"filter": Field("year")}, "is no condition"),
+        ({"filter": Keywords("genre")}, "is no condition"),
         ({"filter": True}, "is no condition"),
         ({"exclude": "moon"}, "a list of ids"),
         ({"k": 2.0}, "a whole number"),

@@ -31,7 +31,7 @@ def test_the_best_are_those_of_greatest_s_by_factor(
     boosts = tuple(Boost(filter_of(each), factor) for each, factor in clauses)
     booster = Booster(boosts, zero, snapshot)
     query, shown = ScanQuery(score_scan(key_of)), Filter(moment=1, matching=filter_of(clause))
-    values = {key: Fraction(zero - key_of[key]) for key, extras in pieces.items() if holds(clause, extras)}
+    values = {key: Fraction(zero - key_of[key]) for key, piece in pieces.items() if holds(clause, piece)}
     for each, factor in clauses:
         values |= {key: v * factor / 100 for key, v in values.items() if v > 0 and holds(each, pieces[key])}
     order = sorted(values, key=lambda key: (-values[key], key))
@@ -50,8 +50,9 @@ def test_the_best_are_those_of_greatest_s_by_factor(
 
 
 def test_a_boost_moves_what_speaks_for_a_piece_and_nothing_else() -> None:
-    extras = {"p0": {"language": "fr"}, "p1": {"language": "en"}, "p2": {"language": "en"}, "p3": {"language": "fr"}}
-    snapshot, _ = made([(extras, [])], NUMBERED)
+    languages = {"p0": "fr", "p1": "en", "p2": "en", "p3": "fr"}
+    pieces = {key: {"categories": {"genre": ["x"]}, "extras": {"language": each}} for key, each in languages.items()}
+    snapshot, _ = made([(pieces, [])], NUMBERED)
     keys = {"p0": -1, "p1": -1, "p2": 2, "p3": 3}
     booster = Booster((Boost(filter_of({"key": "language", "any": ["en"]}), 150),), 0, snapshot)
     query, shown = ScanQuery(score_scan(keys)), Filter(moment=1)

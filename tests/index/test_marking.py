@@ -1,4 +1,4 @@
-"""Filters by attributes: what they let through is what a full scan finds, whatever led to a snapshot."""
+"""Filters: what they let through is what a full scan finds, whatever led to a snapshot."""
 
 import json
 from typing import Any
@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
+from filters_reference import ATTRIBUTES, FILTERS, PIECE, holds
 from penchant.live.array_files import Stamp, read_file, write_file
 from penchant.live.segment_files import SEGMENT
+from penchant.model import SourceSettings
 from penchant.wire.attributes import decode_stored_marks
 from penchant.wire.filters import decode_filter
 from penchant.wire.stored import decode_stored_piece
@@ -23,21 +24,21 @@ from strategies import examples
 NAMED = {key: Attribute(AttributeType(each["type"]), each["pointer"]) for key, each in ATTRIBUTES.items()}
 NUMBERED = numbered(NAMED.values())
 TABLE = Strings.of(map(str, NUMBERED))
-PIECES = st.dictionaries(st.sampled_from([f"p{number}" for number in range(12)]), EXTRAS, min_size=1)
+PIECES = st.dictionaries(st.sampled_from([f"p{number}" for number in range(12)]), PIECE, min_size=1)
 PHASES = st.lists(st.tuples(PIECES, st.lists(st.sampled_from(["p0", "p1", "p2"]), max_size=2)), min_size=1, max_size=3)
 HISTORIES = st.sampled_from(["apart", "merged", "file", "marked anew"])
 
 
-def body(piece_id: str, extras: dict[str, Any]) -> bytes:
-    return json.dumps({"id": piece_id, "categories": {"genre": ["x"]}, "extras": extras}).encode()
+def body(piece_id: str, piece: dict[str, Any]) -> bytes:
+    return json.dumps({"id": piece_id} | piece).encode()
 
 
-def stored(piece_id: str, extras: dict[str, Any], attributes: tuple[Attribute, ...]) -> IndexedPiece:
-    return decode_stored_piece(body(piece_id, extras), 0, attributes)
+def stored(piece_id: str, piece: dict[str, Any], attributes: tuple[Attribute, ...]) -> IndexedPiece:
+    return decode_stored_piece(body(piece_id, piece), 0, attributes)
 
 
 def filter_of(clause: dict[str, Any]) -> AttributeFilter:
-    return decode_filter(json.dumps(clause), NAMED)
+    return decode_filter(json.dumps(clause), SourceSettings(attributes=NAMED))
 
 
 def shown(snapshot: Snapshot, matching: AttributeFilter) -> set[str]:
@@ -55,8 +56,8 @@ def made(phases: list[Any], attributes: tuple[Attribute, ...]) -> tuple[Snapshot
     snapshot, pieces = Snapshot.empty(), dict[str, Any]()
     table = Strings.of(map(str, attributes))
     for submitted, deleted in phases:
-        pieces = {key: extras for key, extras in (pieces | submitted).items() if key not in deleted}
-        changes = {key: stored(key, extras, attributes) for key, extras in submitted.items()}
+        pieces = {key: piece for key, piece in (pieces | submitted).items() if key not in deleted}
+        changes = {key: stored(key, piece, attributes) for key, piece in submitted.items()}
         snapshot = snapshot.apply(changes | dict.fromkeys(deleted), attributes=table, max_merged=0)
     return snapshot, pieces
 
@@ -80,14 +81,14 @@ def test_a_filter_lets_through_what_it_holds_for(
         snapshot = Snapshot.of_segment(segment)
 
     assert not pieces or has_attributes(snapshot, TABLE)
-    assert shown(snapshot, filter_of(clause)) == {key for key, extras in pieces.items() if holds(clause, extras)}
+    assert shown(snapshot, filter_of(clause)) == {key for key, piece in pieces.items() if holds(clause, piece)}
 
 
 @given(PHASES)
 def test_marking_anew_gives_the_arrays_of_a_build(phases: list[Any]) -> None:
     old, pieces = made(phases, NUMBERED[3:])
 
-    marks = [{key: decode_stored_marks(body(key, extras), NUMBERED)} for key, extras in pieces.items()]
+    marks = [{key: decode_stored_marks(body(key, piece), NUMBERED)} for key, piece in pieces.items()]
     anew = mark(old, TABLE, marks).merged().arrays()
 
     built = made([(pieces, [])], NUMBERED)[0].merged().arrays() if pieces else anew
@@ -105,7 +106,7 @@ def test_marks_of_numbers_sort_as_the_numbers_do(numbers: list[float]) -> None:
 
 
 def test_as_many_masks_are_kept_as_may_be_and_those_used_last() -> None:
-    snapshot, _ = made([({"p0": {"price": 1}}, [])], NUMBERED)
+    snapshot, _ = made([({"p0": {"categories": {"genre": ["noir"]}, "extras": {"price": 1}}}, [])], NUMBERED)
     (part,) = snapshot.parts
     filters = [Filter(moment=1, matching=filter_of({"key": "price", "lt": number})) for number in range(MAX_MASKS + 1)]
 

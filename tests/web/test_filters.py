@@ -122,6 +122,99 @@ def test_the_filter_is_named_as_what_keeps_a_piece_out(service: Service) -> None
     assert ok(service.get("/s/users/u/why/p04", params=params))["rank"] == 2
 
 
+def genres(service: Service, source: str = "s") -> None:
+    """Store forty pieces, the newest first, every fourth of which is noir, every fifth on television."""
+    pieces = [
+        piece(
+            f"p{n:02}",
+            "x",
+            categories={"topic": ["x"], "genre": ["noir" if n % 4 == 0 else "war"], "people/director": [f"d{n % 2}"]},
+            filters={"availableFrom": f"{2020 - n}-01-01T00:00:00Z", "catalogs": ["tv"] if n % 5 == 0 else []},
+        )
+        for n in range(40)
+    ]
+    service.submit(source, {"id": "q", "categories": {"topic": ["x"]}}, *pieces)
+
+
+NOIR = {"category": "genre", "any": ["noir"]}
+
+
+@pytest.mark.nodes
+@pytest.mark.parametrize(
+    ("clause", "expected"),
+    (
+        (NOIR, range(0, 40, 4)),
+        ({"must": [NOIR, {"catalogs": ["tv", "none"]}]}, range(0, 40, 20)),
+        (
+            {"mustNot": [{"category": "genre", "all": ["war"]}], "must": [{"category": "genre", "exists": True}]},
+            range(0, 40, 4),
+        ),
+        ({"category": "people/director", "any": ["d1"]}, range(1, 40, 2)),
+        ({"category": "people", "exists": True}, []),
+        ({"category": "genre", "any": ["no such keyword"]}, []),
+    ),
+)
+def test_keywords_and_catalogs_filter_every_list_without_any_setting(
+    service: Service, clause: Any, expected: Any
+) -> None:
+    genres(service)
+    matching = {f"p{n:02}" for n in expected}
+
+    lists = [ids(service, path, clause) for path in ("/s/new", "/s/content/q/similar", "/s/users/u/recommendation")]
+
+    assert all(len(each) == min(len(matching), 30) and set(each) <= matching for each in lists)
+
+
+@pytest.mark.nodes
+def test_what_a_keyword_is_an_alias_of_counts_from_the_next_request_on(service: Service) -> None:
+    genres(service)
+    film_noir = {"category": "genre", "any": ["film noir"]}
+    before = ids(service, "/s/new", film_noir)
+
+    service.put("/s/settings", json={"vocabulary": {"aliases": [{"from": ["genre/film noir"], "to": "genre/noir"}]}})
+
+    assert (before, ids(service, "/s/new", film_noir)) == ([], ids(service, "/s/new", NOIR))
+    assert len(ids(service, "/s/new", film_noir)) == 10
+
+
+def test_a_boost_of_keywords_moves_a_list(service: Service) -> None:
+    genres(service)
+
+    listed = entries(service, "/s/content/q/similar?limit=3", boost={"mustNot": [NOIR], "factor": 0.1})
+
+    assert [piece_id for piece_id, _ in listed] == ["p00", "p04", "p08"]
+
+
+def test_placements_have_conditions_and_quotas_of_keywords_and_catalogs(service: Service) -> None:
+    genres(service)
+    quota = {"filter": NOIR, "atLeast": 5, "of": 6}
+
+    made = service.put("/s/placements/home", json={"kind": "new", "quotas": [quota]})
+    tv = service.put("/s/placements/tv", json={"kind": "new", "filter": {"must": [NOIR, {"catalogs": ["tv"]}]}})
+
+    assert (made.status_code, tv.status_code) == (200, 200)
+    listed = [entry["id"] for entry in ok(service.get("/s/placements/home/list?take=6"))["content"]]
+    assert listed == ["q", "p00", "p04", "p08", "p12", "p16"]
+    assert [entry["id"] for entry in ok(service.get("/s/placements/tv/list"))["content"]] == ["p00", "p20"]
+
+
+@pytest.mark.parametrize(
+    ("clause", "words"),
+    (
+        (NOIR, "not genre: noir"),
+        ({"must": [{"category": "genre", "exists": True}, {"catalogs": ["tv"]}]}, "not in the catalog tv"),
+        ({"mustNot": [{"category": "people/director", "any": ["d1"]}]}, "people/director: d1, which it leaves out"),
+        ({"should": [NOIR, {"category": "mood", "exists": True}]}, "not genre: noir or with any mood"),
+    ),
+)
+def test_what_of_a_filter_keeps_a_piece_out_is_said(service: Service, clause: Any, words: str) -> None:
+    genres(service)
+
+    (reason,) = ok(service.get("/s/content/q/why/p01", params={"filter": json.dumps(clause)}))["reasons"]
+
+    assert reason["detail"] == f"The request's filter does not hold for it: {words}."
+
+
 def test_a_boost_is_named_among_what_moved_a_piece(service: Service) -> None:
     languages(service)
     name_attributes(service, "s", LANGUAGE)

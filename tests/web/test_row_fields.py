@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from filters_reference import EXTRAS, FILTERS, holds
+from filters_reference import FILTERS, PIECE, holds
 from penchant.web.dashboard.rows.clauses import ClauseRow, filter_of, filter_rows, join_values, split_values
 from penchant.web.dashboard.rows.fields import COLUMNS, FieldContext, kept, read_fields, widget_of, write_fields
 from penchant.wire import encode
@@ -81,7 +81,7 @@ def _blank(members: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
     return {"content": []} if "content" in members and "content" not in shown else {}
 
 
-@given(FILTERS, st.lists(EXTRAS, min_size=1, max_size=8))
+@given(FILTERS, st.lists(PIECE, min_size=1, max_size=8))
 def test_rows_of_a_filter_hold_for_the_same_pieces(given_filter: dict[str, Any], extras: list[dict[str, Any]]) -> None:
     rows = filter_rows(given_filter, SOURCE.attributes)
     read = filter_of(rows, SOURCE.attributes)[0] if rows else {}

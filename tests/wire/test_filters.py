@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 
 from penchant.errors import InvalidInput, InvalidSyntax
+from penchant.model import SourceSettings
 from penchant.wire import decode_settings, encode_settings
 from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
 from penchant_engine.attributes import Attribute, AttributeType
 
-ATTRIBUTES = {kind.value: Attribute(kind, f"/{kind.value}") for kind in AttributeType}
+SETTINGS = SourceSettings(attributes={kind.value: Attribute(kind, f"/{kind.value}") for kind in AttributeType})
 DEEP: dict[str, Any] = {"must": [{"must": [{"must": [{"must": [{"must": [{"must": [{"must": [{"must": []}]}]}]}]}]}]}]}
 
 
 def pointers(value: Any) -> list[str | None]:
     with pytest.raises(InvalidInput) as caught:
-        decode_filter(json.dumps(value), ATTRIBUTES)
+        decode_filter(json.dumps(value), SETTINGS)
     return [fault.pointer for fault in caught.value.faults]
 
 
@@ -44,6 +45,18 @@ def pointers(value: Any) -> list[str | None]:
         ({"should": [{"key": "number", "gt": n} for n in range(101)]}, ["/should/100"]),
         ({"key": "number", "any": list(range(1_001))}, ["/any"]),
         ({"key": "keyword", "any": ["x" * 500] * 20}, [""]),
+        ({"category": "genre"}, [""]),
+        ({"category": 1, "any": ["noir"]}, ["/category"]),
+        ({"category": "people/", "any": ["noir"]}, ["/category"]),
+        ({"category": "genre", "key": "keyword", "any": ["noir"]}, ["/category"]),
+        ({"category": "genre", "any": ["noir", 1, ""], "all": "noir"}, ["/any/1", "/any/2", "/all"]),
+        ({"category": "genre", "any": [], "exists": 1}, ["/any", "/exists"]),
+        ({"category": "genre", "gte": "noir", "any": ["noir"]}, ["/gte"]),
+        ({"catalogs": "tv"}, ["/catalogs"]),
+        ({"catalogs": []}, ["/catalogs"]),
+        ({"mustNot": [{"catalogs": ["tv", None], "any": ["tv"]}]}, ["/mustNot/0/any", "/mustNot/0/catalogs/1"]),
+        ({"category": "genre", "any": [str(n) for n in range(1_001)]}, ["/any"]),
+        ({"should": [{"category": "genre", "any": [str(n)]} for n in range(101)]}, ["/should/100"]),
     ),
 )
 def test_every_fault_of_a_filter_has_its_pointer(value: Any, expected: list[str]) -> None:
@@ -60,27 +73,29 @@ def test_every_fault_of_a_filter_has_its_pointer(value: Any, expected: list[str]
         {"key": "keyword", "any": [""]},
         {"key": "time", "gte": "2026-01-01", "lt": "2026-01-01T00:00:00+01:00"},
         {"should": [{"key": "number", "gt": n} for n in range(100)]},
+        {"category": "people/director", "any": ["Lang"], "all": ["Hawks", "Lang"], "exists": True},
+        {"catalogs": ["tv", "maps, charts"]},
     ),
 )
 def test_these_are_filters(value: Any) -> None:
-    assert decode_filter(json.dumps(value), ATTRIBUTES) == read_filter(value, ATTRIBUTES)
+    assert decode_filter(json.dumps(value), SETTINGS) == read_filter(value, SETTINGS)
 
 
 def test_what_is_no_json_says_where() -> None:
     with pytest.raises(InvalidSyntax, match=r"^The filter is not JSON: .*line 1, column 9"):
-        decode_filter('{"must":}', ATTRIBUTES)
+        decode_filter('{"must":}', SETTINGS)
 
 
 def test_a_filter_may_be_so_long_whatever_its_spaces() -> None:
     with pytest.raises(InvalidInput, match=str(MAX_FILTER_BYTES)):
-        decode_filter(" " * MAX_FILTER_BYTES + "{}", ATTRIBUTES)
+        decode_filter(" " * MAX_FILTER_BYTES + "{}", SETTINGS)
 
 
 def test_filters_are_the_same_that_differ_in_spaces_alone() -> None:
     one, other = ('{"key": "boolean", "any": [true]}', '{"key":"boolean","any":[true]}')
 
-    assert decode_filter(one, ATTRIBUTES) == decode_filter(other, ATTRIBUTES)
-    assert hash(decode_filter(one, ATTRIBUTES)) == hash(decode_filter(other, ATTRIBUTES))
+    assert decode_filter(one, SETTINGS) == decode_filter(other, SETTINGS)
+    assert hash(decode_filter(one, SETTINGS)) == hash(decode_filter(other, SETTINGS))
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,9 @@ class PieceOptions(TypedDict, total=False):
     """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
     name)."""
     filter: Mapping[str, object] | str | None
-    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
-    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    """Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`,
+    `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them,
+    `{"must":[…],"should":[…],"mustNot":[…]}`."""
     boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
     """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
     `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is

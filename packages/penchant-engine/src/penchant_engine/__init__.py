@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from penchant_engine.catalogue import Catalogue
     from penchant_engine.compiling import ready_kernels
-    from penchant_engine.conditions import Condition, Field
+    from penchant_engine.conditions import Condition, Field, Keywords
     from penchant_engine.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece
     from penchant_engine.interactions import Interactions
     from penchant_engine.model import Blend, InteractionType, Preferences, Term
@@ -30,6 +30,7 @@ __all__ = [
     "InteractionType",
     "Interactions",
     "InvalidInput",
+    "Keywords",
     "ListedPiece",
     "Obstacle",
     "PenchantError",
@@ -45,7 +46,7 @@ __all__ = [
 _HOMES = {
     "catalogue": ("Catalogue",),
     "compiling": ("ready_kernels",),
-    "conditions": ("Condition", "Field"),
+    "conditions": ("Condition", "Field", "Keywords"),
     "errors": ("InvalidInput", "PenchantError", "TooFewPieces", "UnknownPiece"),
     "interactions": ("Interactions",),
     "model": ("Blend", "InteractionType", "Preferences", "Term"),

@@ -1,4 +1,4 @@
-"""Attributes: members of pieces' extras that lists are filtered by, and filters as the values that all parts share.
+"""Filters as the values that all parts share: by keywords, by catalogs, and by attributes, members of pieces' extras.
 
 What a piece has of an attribute is kept as *marks*: texts that begin with the attribute's own character, and sort as
 the values do. In an ascending table of marks "one of these", "from here to there" and "any at all" are then runs:
@@ -14,6 +14,8 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
+
+from penchant_engine.model import Term
 
 MAX_ATTRIBUTES = 32
 """Attributes of a source at most: each has a character of its own."""
@@ -101,9 +103,31 @@ def _ascending(value: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MarkCondition:
-    """Holds for pieces that have a mark in one of the spans."""
+    """Holds for pieces that have a mark in one of the spans, all of the attribute that is called so."""
 
     spans: tuple[MarkSpan, ...]
+    name: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TermCondition:
+    """Holds for pieces that have one of the terms."""
+
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryCondition:
+    """Holds for pieces that have any keyword of a category."""
+
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogCondition:
+    """Holds for pieces in one of the catalogs."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,14 +139,15 @@ class ClauseGroup:
     must_not: tuple["Clause", ...] = ()
 
 
-Clause: TypeAlias = MarkCondition | ClauseGroup
+ClauseCondition: TypeAlias = MarkCondition | TermCondition | CategoryCondition | CatalogCondition
+Clause: TypeAlias = ClauseCondition | ClauseGroup
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeFilter:
-    """A filter by attributes: ``text``, its JSON in one form, and what it means.
+    """A filter of pieces: ``text``, its JSON in one form, and what it means.
 
-    The meaning is that under the attributes of one version of a source: the same text may mean another one later.
+    The meaning is that under the settings of one version of a source: the same text may mean another one later.
     """
 
     text: str

@@ -1,7 +1,8 @@
-"""Conditions on attributes, as filters and boosts of lists take them.
+"""Conditions on attributes and keywords, as filters and boosts of lists take them.
 
 Field("year") >= 1990
 Field("language").any_of("en", "fr") & ~Field("rating").any_of("18+")
+Keywords("genre").any_of("crime", "noir")
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,12 @@ from penchant_engine.attributes import (
     AttributeFilter,
     AttributeType,
     Boost,
+    CategoryCondition,
     Clause,
     ClauseGroup,
     MarkCondition,
     MarkSpan,
+    TermCondition,
     just_behind,
     mark_of,
     marks_of_all,
@@ -28,6 +31,7 @@ from penchant_engine.attributes import (
 from penchant_engine.checking import number_in
 from penchant_engine.errors import InvalidInput
 from penchant_engine.frames import moment_of
+from penchant_engine.model import Term
 
 Attributes: TypeAlias = Mapping[str, Attribute]
 MAX_FACTOR = 100
@@ -36,7 +40,7 @@ MAX_FACTOR = 100
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a piece must meet: ``parts`` joined by ``how``, `all`, `any` or `none`, or a test of one attribute."""
+    """What a piece must meet: ``parts`` joined by ``how``, `all`, `any` or `none`, or a test of a field or category."""
 
     how: str
     parts: tuple["Condition", ...] = ()
@@ -69,12 +73,16 @@ class Condition:
         if self.parts:
             clauses = tuple(each.clause(attributes) for each in self.parts)
             return ClauseGroup(**{{"all": "must", "any": "should", "none": "must_not"}[self.how]: clauses})
+        if self.how == "keyword":
+            return TermCondition(tuple(Term(self.name, each) for each in self.values))
+        if self.how == "category":
+            return CategoryCondition(self.name)
         attribute = attributes.get(self.name)
         if attribute is None:
             known = ", ".join(map(repr, attributes)) or "none: name them as `attributes` of the catalogue"
             raise InvalidInput(f"The catalogue has no attribute {self.name!r}; it has {known}.")
         number = numbered(attributes.values()).index(attribute)
-        return MarkCondition(self._spans(number, attribute.type))
+        return MarkCondition(self._spans(number, attribute.type), self.name)
 
     def _spans(self, number: int, kind: AttributeType) -> tuple[MarkSpan, ...]:
         if self.how == "exists":
@@ -127,6 +135,29 @@ class Field:
 
     def __lt__(self, value: Any) -> Condition:
         return Condition("<", name=self.name, values=(value,))
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """The keywords that pieces have in a category; nested categories are named by their path, ``people/director``."""
+
+    category: str
+
+    def any_of(self, *keywords: str) -> Condition:
+        """Return the condition that a piece has one of these keywords."""
+        if not keywords or not all(isinstance(each, str) for each in keywords):
+            raise InvalidInput("any_of of Keywords takes one text at least, and nothing else: any_of(*keywords).")
+        return Condition("keyword", name=self.category, values=keywords)
+
+    def all_of(self, *keywords: str) -> Condition:
+        """Return the condition that a piece has all of these keywords."""
+        if not keywords:
+            raise InvalidInput("all_of needs a keyword at least.")
+        return Condition("all", tuple(self.any_of(each) for each in keywords))
+
+    def exists(self) -> Condition:
+        """Return the condition that a piece has any keyword of the category."""
+        return Condition("category", name=self.category)
 
 
 def filter_of(condition: Condition | None, attributes: Attributes) -> AttributeFilter | None:

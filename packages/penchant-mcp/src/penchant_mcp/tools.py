@@ -33,7 +33,10 @@ Id = Annotated[str, _said("Id of a piece, exactly as it is stored.", min_length=
 User = Annotated[str, _said("Id of a person, exactly as it is stored.", min_length=1)]
 Take = Annotated[int, _said("How many pieces at most.", ge=1, le=MAX_TAKE)]
 Catalogs = Annotated[Sequence[str], _said("Only pieces of one of these catalogs.")]
-Filter = Annotated[dict[str, Any], _said("Only pieces whose attributes match: must, should, mustNot.")] | None
+Filter = (
+    Annotated[dict[str, Any], _said("Only pieces that match: {category, any} or {catalogs}, in must, should, mustNot.")]
+    | None
+)
 Text = Annotated[str, _said("Words of the title, id, keyword or any text of a piece.", min_length=1)]
 After = Annotated[str, _said("The `after` of an answer before, to look further.", min_length=1)] | None
 By = Annotated[str, _said("content (keywords), audience (who likes it) or both.")]

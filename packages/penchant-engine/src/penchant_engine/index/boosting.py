@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from penchant_engine.attributes import BOOST_SCALE, AttributeFilter, Boost, boost_classes
+from penchant_engine.attributes import BOOST_SCALE, AttributeFilter, Boost, Clause, boost_classes
 from penchant_engine.index.best import allowed_rows, count_better
-from penchant_engine.index.masks import Filter
+from penchant_engine.index.masks import Filter, holds_for
 from penchant_engine.index.part import Part
 from penchant_engine.index.queries import PartQuery, Scan
 from penchant_engine.index.snapshot import Snapshot
@@ -65,9 +65,14 @@ def offer_of(snapshot: Snapshot, piece_id: str) -> Availability | None:
 
 
 def matches(snapshot: Snapshot, piece_id: str, matching: AttributeFilter) -> bool:
-    """Return whether a filter by attributes holds for a live piece; ``False`` for an unknown one."""
+    """Return whether a filter holds for a live piece; ``False`` for an unknown one."""
+    return meets(snapshot, piece_id, matching.clause)
+
+
+def meets(snapshot: Snapshot, piece_id: str, clause: Clause) -> bool:
+    """Return whether a clause of a filter holds for a live piece; ``False`` for an unknown one."""
     found = snapshot.find(piece_id)
-    return found is not None and found[0].matches(found[1], matching)
+    return found is not None and holds_for(found[0].segment, found[1], clause)
 
 
 def key_of(snapshot: Snapshot, piece_id: str, scan: Scan) -> int | None:

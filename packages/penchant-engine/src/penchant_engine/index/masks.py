@@ -1,13 +1,22 @@
 """Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant_engine.attributes import AttributeFilter, Clause, MarkCondition
+from penchant_engine.attributes import (
+    AttributeFilter,
+    CatalogCondition,
+    CategoryCondition,
+    Clause,
+    ClauseCondition,
+    ClauseGroup,
+    MarkCondition,
+    TermCondition,
+)
 from penchant_engine.bounded_cache import keep_latest
 from penchant_engine.index.arrays import is_first, run_places
 from penchant_engine.index.building import term_key
@@ -26,7 +35,7 @@ ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
-    ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.
+    ``matching`` is a filter that has to hold for them. Pieces with a term of ``without`` may not appear.
     With ``among`` only these pieces may, with ``having`` only those with a term.
     Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request, such
     as pieces of its parameter ``exclude``, or was ``listed`` before, by marks (`mark_of`), one after the other.
@@ -115,7 +124,7 @@ class Masks:
         return mask
 
     def _offered(self, shown: Filter) -> Mask:
-        """Return which pieces are live, available, in the catalogs, and what the attributes have to be."""
+        """Return which pieces are live, available, in the catalogs, and what the filter holds for."""
         available = self._available(shown.moment)
         if shown.catalogs is None and shown.matching is None:
             return available.mask
@@ -128,7 +137,7 @@ class Masks:
         return mask
 
     def _made(self, shown: Filter, available: Mask) -> Mask:
-        """Return the mask of a filter that has catalogs, conditions on attributes, or both."""
+        """Return the mask of a filter that has catalogs, conditions, or both."""
         if shown.matching is None:
             mask = available.copy()
         else:
@@ -175,11 +184,11 @@ def _available(segment: Segment, live: Mask, moment: int) -> _WindowMask:
 
 
 def _matching(segment: Segment, clause: Clause) -> Mask:
-    """Return for which pieces of a segment a clause of a filter holds: passes over bytes, and over what has marks."""
-    if isinstance(clause, MarkCondition):
+    """Return for which pieces of a segment a clause of a filter holds: passes over bytes, and over what is tested."""
+    if not isinstance(clause, ClauseGroup):
         mask = np.zeros(len(segment), dtype=np.uint8)
-        for span in clause.spans:
-            mask[segment.marked(span)] = 1
+        for rows in _meeting(segment, clause):
+            mask[rows] = 1
         return mask
     mask = np.ones(len(segment), dtype=np.uint8)
     for each in clause.must:
@@ -194,10 +203,23 @@ def _matching(segment: Segment, clause: Clause) -> Mask:
     return mask
 
 
+def _meeting(segment: Segment, condition: ClauseCondition) -> Iterable[Numbers]:
+    """Return the rows of a segment that meet a condition, in several runs."""
+    match condition:
+        case MarkCondition(spans=spans):
+            return map(segment.marked, spans)
+        case TermCondition(terms):
+            return (segment.having(term_key(*each)) for each in terms)
+        case CategoryCondition(category):
+            return (segment.having_category(category),)
+        case CatalogCondition(names):
+            return map(segment.catalog, names)
+
+
 def holds_for(segment: Segment, row: int, clause: Clause) -> bool:
     """Return whether a clause of a filter holds for one piece of a segment: what `_matching` says of it."""
-    if isinstance(clause, MarkCondition):
-        return any(bool((segment.marked(span) == row).any()) for span in clause.spans)
+    if not isinstance(clause, ClauseGroup):
+        return any(bool((rows == row).any()) for rows in _meeting(segment, clause))
     return (
         all(holds_for(segment, row, each) for each in clause.must)
         and (not clause.should or any(holds_for(segment, row, each) for each in clause.should))

@@ -6,12 +6,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant_engine.attributes import AttributeFilter
 from penchant_engine.bounded_cache import keep_latest
 from penchant_engine.index.arrays import merged
 from penchant_engine.index.day_order import DayOrder
 from penchant_engine.index.layout import FloatArray, IntArray, Mask, TasteDots
-from penchant_engine.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
+from penchant_engine.index.masks import Filter, Masks, RowLookup, rows_of
 from penchant_engine.index.segment import Segment
 from penchant_engine.index.strings import Strings, mark_numbers
 
@@ -114,10 +113,6 @@ class Part:
         rows, places = self._row_lookup.marked(marks)
         is_live = self.live[rows] > 0
         return rows[is_live], places[is_live]
-
-    def matches(self, row: int, matching: AttributeFilter) -> bool:
-        """Return whether a filter by attributes holds for a piece."""
-        return holds_for(self.segment, row, matching.clause)
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""

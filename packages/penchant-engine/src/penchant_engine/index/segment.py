@@ -150,6 +150,12 @@ class Segment(ArrayMembers):
             return self.posting_pieces[:0]
         return self.posting_pieces[self.posting_starts[number] : self.posting_starts[number + 1]]
 
+    def having_category(self, name: str) -> Numbers:
+        """Return the rows of the pieces that have a keyword of a category, by term; a row may come more than once."""
+        # Its terms are written as its name, a NUL and a keyword: they lie together in the table, which ascends.
+        begin, end = self.terms.position(f"{name}\0"), self.terms.position(f"{name}\1")
+        return self.posting_pieces[self.posting_starts[begin] : self.posting_starts[end]]
+
     def catalog(self, name: str) -> Numbers:
         """Return the rows, ascending, of the pieces in a catalog."""
         number = self.catalogs.find(name)

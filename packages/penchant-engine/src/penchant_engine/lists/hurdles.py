@@ -7,7 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from penchant_engine.index.boosting import Availability, matches
+from penchant_engine.attributes import (
+    CatalogCondition,
+    CategoryCondition,
+    Clause,
+    ClauseGroup,
+    MarkCondition,
+    TermCondition,
+)
+from penchant_engine.index.boosting import Availability, matches, meets
 from penchant_engine.lists.requests import ListRequest, moment_of
 from penchant_engine.model import DAY_MS
 from penchant_engine.moments import format_timestamp
@@ -57,13 +65,42 @@ def common_hurdles(
     if query.matching is not None and not matches(view.snapshot, piece_id, query.matching):
         yield Hurdle(
             code="filter",
-            detail="The request's filter does not hold for the piece's attributes.",
+            detail=f"The request's filter does not hold for it: {_unmet(view, piece_id, query.matching.clause)}.",
             change=lambda: Remedy(remedy={"remove": "filter"}, view=view, query=replace(query, matching=None)),
         )
     # The list's own ``now``: by a later one a window might be closed that was open for the list.
     moment = moment_of(query.at, now)
     if not _is_open(offer, moment):
         yield _closed(view, query, offer, now)
+
+
+def _unmet(view: CatalogueView, piece_id: str, clause: Clause) -> str:
+    """Return the first condition of a clause that does not hold for a piece, in words."""
+    if not isinstance(clause, ClauseGroup):
+        return f"not {_in_words(clause)}"
+    for each in clause.must:
+        if not meets(view.snapshot, piece_id, each):
+            return _unmet(view, piece_id, each)
+    for each in clause.must_not:
+        if meets(view.snapshot, piece_id, each):
+            return f"{_in_words(each)}, which it leaves out"
+    return f"not {' or '.join(map(_in_words, clause.should))}"
+
+
+def _in_words(clause: Clause) -> str:
+    match clause:
+        case TermCondition(terms):
+            return " or ".join(f"{each.category}: {each.keyword}" for each in terms) or "a keyword that counts"
+        case CategoryCondition(category):
+            return f"with any {category}"
+        case CatalogCondition(names):
+            return f"in the catalog {' or '.join(names)}"
+        case MarkCondition(name=name):
+            return f"of the {name} that is wanted"
+        case ClauseGroup():
+            parts = [*map(_in_words, clause.must), *(f"not {_in_words(each)}" for each in clause.must_not)]
+            parts += [" or ".join(map(_in_words, clause.should))] if clause.should else []
+            return " and ".join(parts)
 
 
 def _without(view: CatalogueView, piece_id: str) -> CatalogueView:

@@ -354,15 +354,15 @@ class Drafts:
 
     def _check(self, edits: DraftEdits, current: SourceSettings, view: View) -> None:
         """Raise `InvalidInput` where what is edited does not fit the source as it would be."""
-        settings = edits.settings or current
+        settings, now_in_force = edits.settings or current, view.source_settings
         now = max(self._clock.now_ms(), view.head.changed_at)
         for name, spec in (edits.placements or {}).items():
             if spec is None:
                 continue
             where = f"/placements{pointer(name)}"
-            check_filters(spec, settings.attributes, where)
-            # What pieces have of other attributes only shows once they are in force.
-            if settings.attributes == view.source_settings.attributes:
+            check_filters(spec, settings, where)
+            # What pieces have by other attributes and another vocabulary only shows once these are in force.
+            if (settings.attributes, settings.vocabulary) == (now_in_force.attributes, now_in_force.vocabulary):
                 check_quotas(view, spec, now, where)
 
 

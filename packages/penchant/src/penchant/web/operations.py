@@ -16,7 +16,7 @@ from starlette.types import Scope as RequestScope
 
 from penchant.errors import Fault, InvalidInput, MalformedPath, NotInBrowsers, invalid_parameter
 from penchant.live.views import View
-from penchant.model import BROWSER_SCOPES, Feature, Scope
+from penchant.model import BROWSER_SCOPES, Feature, Scope, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.lists.answer_cache import AnswerBasis
@@ -38,7 +38,6 @@ from penchant.wire import id_problem
 from penchant.wire.fields import Record
 from penchant.wire.schemas import InterfacePart
 from penchant.wire.text import source_problem
-from penchant_engine.attributes import Attribute
 
 KEY_HEADER = "x-api-key"
 RAW_KEY_HEADER = KEY_HEADER.encode()
@@ -248,12 +247,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a page sends this, with a key that everybody has who reads the page."""
         return self.caller is not None and self.caller.access.is_browser
 
-    def attributes(self, view: View) -> Mapping[str, Attribute]:
-        """Return the attributes by which the caller may filter: pages by those alone that they may read."""
-        attributes, settings = view.settings.attributes, view.settings
+    def filter_settings(self, view: View) -> SourceSettings:
+        """Return the settings by which the caller may filter: pages by those attributes alone that they may read."""
+        settings = view.settings
         if not self.is_in_browser:
-            return attributes
-        return {key: each for key, each in attributes.items() if settings.is_public_extra(each.steps[0])}
+            return settings
+        public = {key: each for key, each in settings.attributes.items() if settings.is_public_extra(each.steps[0])}
+        return replace(settings, attributes=public)
 
     def ignored(self) -> tuple[str, ...]:
         """Return the query's names that neither the operation knows nor a browser key's requests may have."""

@@ -219,9 +219,9 @@ CATALOGS = Parameter(
 )
 FILTER = Parameter(
     name="filter",
-    description="Only pieces for whose attributes this holds, as JSON: a condition such as "
-    '`{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes '
-    "are named by the source's settings.",
+    description="Only pieces for which this holds, as JSON: a condition such as "
+    '`{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, '
+    '`{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`.',
     schema={"type": "string", "maxLength": MAX_FILTER_BYTES},
 )
 BOOST = Parameter(

@@ -124,7 +124,7 @@ async def put_placement(call: Call) -> Answer:
     call.values()
     spec = await call.decode_body(decode_placement)
     view = await call.view()
-    check_filters(spec, view.settings.attributes)
+    check_filters(spec, view.settings)
     await _check_quotas(call, view, spec)
     outcome = await row_services(call).placements.put(call.access, call.source, call.path["name"], spec)
     return Answer(body=encode_placement(spec), version=outcome.version)
@@ -208,7 +208,7 @@ async def preview_placement(call: Call) -> Answer:
     """Lists as they are and as they would be under a draft of a placement; nothing is stored."""
     wish: PlacementWish = call.decoded
     view = await call.view()
-    check_filters(wish.spec, view.settings.attributes, "/placement")
+    check_filters(wish.spec, view.settings, "/placement")
     await _check_quotas(call, view, wish.spec, "/placement")
     result = await row_services(call).previews.preview(view, wish)
     return Answer(body=encode(result), version=view.head.version)

@@ -1,7 +1,7 @@
 """Lists: similar pieces, recommendations and profiles, what is popular or new, and those of many people."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -9,7 +9,7 @@ import msgspec
 
 from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
-from penchant.model import Feature, Scope
+from penchant.model import Feature, Scope, SourceSettings
 from penchant.service.lists.answer_cache import AnswerBasis, holding_time
 from penchant.service.lists.answers import view_of
 from penchant.service.lists.paging import NEXT_HEADER
@@ -49,7 +49,6 @@ from penchant.web.query import Values
 from penchant.wire.filters import decode_boosts, decode_filter
 from penchant.wire.list_ids import ListCursor
 from penchant.wire.lists import decode_asked, decode_rank_wish
-from penchant_engine.attributes import Attribute
 from penchant_engine.lists.marks import mark_count
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.plain import NewRanking, PopularRanking
@@ -76,14 +75,14 @@ def list_request(
         piece_id=piece_id,
         user_id=user_id,
         catalogs=known["catalogs"],
-        matching=_by_attributes(call, "filter", values, view, decode_filter),
+        matching=_by_settings(call, "filter", values, view, decode_filter),
         exclude=known.get("exclude", frozenset()),
         at=known["at"],
         include_seen=known.get("include-seen"),
         algorithm=known.get("algo"),
         by=known.get("by", Basis.CONTENT),
         half_life_days=known.get("halfLifeDays"),
-        boosts=_by_attributes(call, "boost", values, view, decode_boosts) or (),
+        boosts=_by_settings(call, "boost", values, view, decode_boosts) or (),
         fill=known.get("fill", True),
         diversity=known.get("diversity", 0.0),
         calibration=known.get("calibration") or 0.0,
@@ -132,16 +131,16 @@ def _cursor_after(call: Call, view: View, listed: bytes) -> str:
     return call.services.lists.pages.cursor(view.head, _asked(call, call.values()), ListCursor(listed=listed))
 
 
-def _by_attributes(
-    call: Call, name: str, values: Values, view: View, decode: Callable[[str, Mapping[str, Attribute]], Decoded]
+def _by_settings(
+    call: Call, name: str, values: Values, view: View, decode: Callable[[str, SourceSettings], Decoded]
 ) -> Decoded | None:
-    """Return what a parameter says by the attributes that a source has now."""
+    """Return what a parameter says by the settings that a source has now."""
     text: str | None = values[name]
     if text is None:
         return None
     call.services.metrics.filtered_lists.labels(name).inc()
     try:
-        return decode(text, call.attributes(view))
+        return decode(text, call.filter_settings(view))
     except InvalidInput as error:
         faults = [replace(fault, parameter=name) for fault in error.faults]
         raise InvalidInput(f"The parameter {name} is not acceptable: {faults[0].detail}", faults=faults) from None

@@ -1,17 +1,20 @@
-"""Filters on the wire: conditions on attributes as JSON, checked to the last member and made ready for the index.
+"""Filters on the wire: conditions as JSON, checked to the last member and made ready for the index.
 
-    {"must": [{"key": "language", "any": ["en", "fr"]}, {"key": "ageRating", "lte": 12}], "mustNot": […]}
+    {"must": [{"category": "genre", "any": ["crime"]}, {"key": "ageRating", "lte": 12}], "mustNot": [{"catalogs": […]}]}
 
-A clause is a condition, which has a ``key``, or a group of clauses; a filter is a clause.
+A clause is a condition, which has a ``key`` (of an attribute), a ``category`` or ``catalogs``, or a group of clauses; a
+filter is a clause.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penchant.errors import InvalidSyntax
+from penchant.model import SourceSettings
 from penchant.wire.attributes import typed_value
-from penchant.wire.fields import is_number
+from penchant.wire.fields import is_category, is_number
 from penchant.wire.syntax import Faults, decode, encode, fail_at, hundredths_of, kind_of
+from penchant.wire.text import id_problem, name_problem
 from penchant.wire.times import complete_offset
 from penchant_engine.attributes import (
     BOOST_SCALE,
@@ -19,15 +22,19 @@ from penchant_engine.attributes import (
     AttributeFilter,
     AttributeType,
     Boost,
+    CatalogCondition,
+    CategoryCondition,
     Clause,
     ClauseGroup,
     MarkCondition,
     MarkSpan,
+    TermCondition,
     just_behind,
     mark_of,
     marks_of_all,
     numbered,
 )
+from penchant_engine.model import Term
 
 MAX_FILTER_BYTES = 8_192
 """Bytes of a filter as JSON: what fits an address, and makes its mask in milliseconds."""
@@ -40,22 +47,23 @@ MAX_BOOSTS = 4
 MAX_FACTOR = 100
 _GROUPS = {"must": "must", "should": "should", "mustNot": "must_not"}
 _BOUNDS = ("gt", "gte", "lt", "lte")
+_KEYWORD_OPERATORS = ("any", "all", "exists")
 _OPERATORS = ("any", "all", *_BOUNDS, "exists")
 
 
-def decode_filter(text: str, attributes: Mapping[str, Attribute]) -> AttributeFilter:
-    """Return a filter that is given as text.
+def decode_filter(text: str, settings: SourceSettings) -> AttributeFilter:
+    """Return a filter that is given as text, by the attributes and the vocabulary of a source.
 
     Raises:
         InvalidSyntax: not JSON.
         InvalidInput: no acceptable filter; every fault has its pointer.
     """
-    return read_filter(_decoded(text, "filter"), attributes)
+    return read_filter(_decoded(text, "filter"), settings)
 
 
-def decode_boosts(text: str, attributes: Mapping[str, Attribute]) -> tuple[Boost, ...]:
+def decode_boosts(text: str, settings: SourceSettings) -> tuple[Boost, ...]:
     """Return boosts that are given as text, one or an array; raises as `decode_filter`."""
-    return read_boosts(_decoded(text, "boost"), attributes)
+    return read_boosts(_decoded(text, "boost"), settings)
 
 
 def _decoded(text: str, name: str) -> Any:
@@ -72,7 +80,7 @@ def _check_size(body: bytes, where: str) -> None:
         fail_at(where, f"Found {len(body)} bytes; up to {MAX_FILTER_BYTES} are accepted.")
 
 
-def read_filter(value: Any, attributes: Mapping[str, Attribute], where: str = "") -> AttributeFilter:
+def read_filter(value: Any, settings: SourceSettings, where: str = "") -> AttributeFilter:
     """Return the filter of a decoded value; ``where`` is its pointer in what it is part of.
 
     Raises:
@@ -80,19 +88,19 @@ def read_filter(value: Any, attributes: Mapping[str, Attribute], where: str = ""
     """
     text = encode(value)
     _check_size(text, where)
-    reader = _FilterReader(attributes)
+    reader = _FilterReader(settings)
     clause = reader.clause(value, where, 1)
     reader.faults.raise_any()
     return AttributeFilter(text.decode(), clause)
 
 
-def read_boosts(value: Any, attributes: Mapping[str, Attribute], where: str = "") -> tuple[Boost, ...]:
+def read_boosts(value: Any, settings: SourceSettings, where: str = "") -> tuple[Boost, ...]:
     """Return the boosts of a decoded value, clauses that have a ``factor``; raises as `read_filter`."""
     _check_size(encode(value), where)
     entries = value if isinstance(value, list) else [value]
     if len(entries) > MAX_BOOSTS:
         fail_at(where, f"Found {len(entries)} boosts; up to {MAX_BOOSTS} are accepted.")
-    reader = _FilterReader(attributes)
+    reader = _FilterReader(settings)
     boosts = [
         reader.boost(each, f"{where}/{place}" if isinstance(value, list) else where)
         for place, each in enumerate(entries)
@@ -104,10 +112,10 @@ def read_boosts(value: Any, attributes: Mapping[str, Attribute], where: str = ""
 class _FilterReader:
     """Reads one filter, noting every fault on the way."""
 
-    def __init__(self, attributes: Mapping[str, Attribute]) -> None:
+    def __init__(self, settings: SourceSettings) -> None:
         self.faults = Faults()
-        self._attributes = attributes
-        self._numbers = {attribute: number for number, attribute in enumerate(numbered(attributes.values()))}
+        self._attributes, self._vocabulary = settings.attributes, settings.vocabulary
+        self._numbers = {attribute: number for number, attribute in enumerate(numbered(self._attributes.values()))}
         self._conditions = 0
         self._values = 0
 
@@ -130,11 +138,20 @@ class _FilterReader:
             self.faults.add(where, f"Found {kind_of(value)}; an object is accepted, a condition or a group of them.")
         elif depth > MAX_FILTER_DEPTH:
             self.faults.add(where, f"Nested deeper than {MAX_FILTER_DEPTH} levels, the most that is accepted.")
-        elif "key" in value:
-            return self._condition(value, where)
         else:
-            return self._group(value, where, depth)
+            read = next((read for name, read in self._conditions_by_name.items() if name in value), None)
+            if read is None:
+                return self._group(value, where, depth)
+            self._conditions += 1
+            if self._conditions == MAX_CONDITIONS + 1:
+                self.faults.add(where, f"A filter has up to {MAX_CONDITIONS} conditions; this is one more.")
+            return read(value, where)
         return ClauseGroup()
+
+    @property
+    def _conditions_by_name(self) -> Mapping[str, Callable[[Mapping[str, Any], str], Clause]]:
+        """How a condition is read, by the member that says what it is about."""
+        return {"key": self._of_attribute, "category": self._of_category, "catalogs": self._of_catalogs}
 
     def _group(self, value: Mapping[str, Any], where: str, depth: int) -> Clause:
         self.faults.only(value, tuple(_GROUPS), where)
@@ -149,10 +166,46 @@ class _FilterReader:
             )
         return ClauseGroup(**read)
 
-    def _condition(self, value: Mapping[str, Any], where: str) -> Clause:
-        self._conditions += 1
-        if self._conditions == MAX_CONDITIONS + 1:
-            self.faults.add(where, f"A filter has up to {MAX_CONDITIONS} conditions; this is one more.")
+    def _of_catalogs(self, value: Mapping[str, Any], where: str) -> Clause:
+        self.faults.only(value, ("catalogs",), where)
+        return CatalogCondition(tuple(self._names(value["catalogs"], name_problem, f"{where}/catalogs")))
+
+    def _of_category(self, value: Mapping[str, Any], where: str) -> Clause:
+        self.faults.only(value, ("category", *_KEYWORD_OPERATORS), where)
+        category = value["category"]
+        if not isinstance(category, str):
+            self.faults.add(f"{where}/category", f"Found {kind_of(category)}; the name of a category is accepted.")
+            return ClauseGroup()
+        is_category(category, f"{where}/category", self.faults)
+        if not any(name in value for name in _KEYWORD_OPERATORS):
+            self.faults.add(where, f"A condition needs one of {', '.join(_KEYWORD_OPERATORS)}.")
+        any_of, all_of = (
+            [self._terms(category, each) for each in self._names(value[name], id_problem, f"{where}/{name}")]
+            if name in value
+            else []
+            for name in ("any", "all")
+        )
+        either = (TermCondition(tuple(term for terms in any_of for term in terms)),) if "any" in value else ()
+        exists = self._exists(value, CategoryCondition(category), where)
+        return ClauseGroup(must=(*either, *map(TermCondition, all_of), *exists))
+
+    def _terms(self, category: str, keyword: str) -> tuple[Term, ...]:
+        """Return what a keyword counts as: itself, what it is an alias of, or nothing."""
+        counted = self._vocabulary.read(category, keyword)
+        return () if counted is None else (Term(*counted),)
+
+    def _names(self, values: Any, problem_of: Callable[[str], str | None], where: str) -> list[str]:
+        """Return the acceptable ones of an array of names."""
+        problems = [
+            problem_of(each) if isinstance(each, str) else f"Found {kind_of(each)}; a string is accepted."
+            for each in self._array(values, where)
+        ]
+        for place, problem in enumerate(problems):
+            if problem:
+                self.faults.add(f"{where}/{place}", problem)
+        return [each for each, problem in zip(values, problems, strict=True) if not problem] if problems else []
+
+    def _of_attribute(self, value: Mapping[str, Any], where: str) -> Clause:
         self.faults.only(value, ("key", *_OPERATORS), where)
         key = value["key"]
         attribute = self._attributes.get(key) if isinstance(key, str) else None
@@ -167,21 +220,27 @@ class _FilterReader:
                 *self._any(value, attribute, where),
                 *self._all(value, attribute, where),
                 *self._range(value, attribute, where),
-                *self._exists(value, attribute, where),
+                *self._exists(value, MarkCondition((marks_of_all(self._numbers[attribute]),), key), where),
             )
         )
 
     def _any(self, value: Mapping[str, Any], attribute: Attribute, where: str) -> tuple[Clause, ...]:
         if "any" not in value:
             return ()
-        return (MarkCondition(tuple(self._spans(value["any"], attribute, f"{where}/any"))),)
+        return (MarkCondition(tuple(self._spans(value["any"], attribute, f"{where}/any")), value["key"]),)
 
     def _all(self, value: Mapping[str, Any], attribute: Attribute, where: str) -> tuple[Clause, ...]:
         spans = self._spans(value["all"], attribute, f"{where}/all") if "all" in value else []
-        return tuple(MarkCondition((span,)) for span in spans)
+        return tuple(MarkCondition((span,), value["key"]) for span in spans)
 
     def _spans(self, values: Any, attribute: Attribute, where: str) -> list[MarkSpan]:
         """Return the spans that hold the mark of one value each."""
+        array = self._array(values, where)
+        marks = [self._mark(each, attribute, f"{where}/{place}") for place, each in enumerate(array)]
+        return [MarkSpan(mark, just_behind(mark)) for mark in marks]
+
+    def _array(self, values: Any, where: str) -> list[Any]:
+        """Return an array of values that a filter may have beside those before; empty for anything else, noted."""
         if not isinstance(values, list) or not values:
             kind = "an empty array" if values == [] else kind_of(values)
             self.faults.add(where, f"Found {kind}; an array of one or more values is accepted.")
@@ -190,8 +249,7 @@ class _FilterReader:
         if self._values > MAX_FILTER_VALUES:
             self.faults.add(where, f"A filter has up to {MAX_FILTER_VALUES} values in all; with these it has more.")
             return []
-        marks = [self._mark(each, attribute, f"{where}/{place}") for place, each in enumerate(values)]
-        return [MarkSpan(mark, just_behind(mark)) for mark in marks]
+        return values
 
     def _range(self, value: Mapping[str, Any], attribute: Attribute, where: str) -> tuple[Clause, ...]:
         """Return the condition that the bounds make together: the marks between the narrowest ones."""
@@ -208,15 +266,14 @@ class _FilterReader:
             mark = self._mark(value[name], attribute, f"{where}/{name}")
             edge = just_behind(mark) if name in {"gt", "lte"} else mark
             first, behind = (max(first, edge), behind) if name in {"gt", "gte"} else (first, min(behind, edge))
-        return (MarkCondition((MarkSpan(first, behind),)),)
+        return (MarkCondition((MarkSpan(first, behind),), value["key"]),)
 
-    def _exists(self, value: Mapping[str, Any], attribute: Attribute, where: str) -> tuple[Clause, ...]:
+    def _exists(self, value: Mapping[str, Any], condition: Clause, where: str) -> tuple[Clause, ...]:
         if "exists" not in value:
             return ()
         exists = value["exists"]
         if not isinstance(exists, bool):
             self.faults.add(f"{where}/exists", f"Found {kind_of(exists)}; true or false is accepted.")
-        condition = MarkCondition((marks_of_all(self._numbers[attribute]),))
         return (condition if exists else ClauseGroup(must_not=(condition,)),)
 
     def _mark(self, value: Any, attribute: Attribute, where: str) -> str:

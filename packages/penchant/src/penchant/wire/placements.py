@@ -42,7 +42,6 @@ from penchant.wire.stored import include_problem
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem
 from penchant.wire.times import parse_sent_timestamp
-from penchant_engine.attributes import Attribute
 from penchant_engine.model import MAX_TAKE, Basis, Blend
 
 MAX_PLACEMENTS = 100
@@ -511,8 +510,8 @@ def read_placement(value: Any, where: str = "") -> PlacementSpec:
     return spec
 
 
-def check_filters(spec: PlacementSpec, attributes: Mapping[str, Attribute], where: str = "") -> None:
-    """Raise `InvalidInput` where filters and boosts do not fit the attributes of a source, each with its pointer."""
+def check_filters(spec: PlacementSpec, settings: SourceSettings, where: str = "") -> None:
+    """Raise `InvalidInput` where filters and boosts do not fit the settings of a source, each with its pointer."""
     faults = Faults()
     entries = {where: spec.members}
     entries |= {f"{where}/variants/{place}": each for place, each in enumerate(spec.members.get("variants", ()))}
@@ -527,7 +526,7 @@ def check_filters(spec: PlacementSpec, attributes: Mapping[str, Attribute], wher
             if value is None:
                 continue
             try:
-                read(value, attributes, pointer)
+                read(value, settings, pointer)
             except InvalidInput as error:
                 for fault in error.faults:
                     faults.add(fault.pointer or pointer, fault.detail)

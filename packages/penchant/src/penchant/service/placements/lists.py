@@ -25,7 +25,7 @@ from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import Fault, InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import PickOrder, PlacementKind
+from penchant.model import PickOrder, PlacementKind, SourceSettings
 from penchant.service.lists.answers import unmet_of
 from penchant.service.lists.inputs import ListInputs, StatedInputs
 from penchant.service.lists.kinds import KINDS, ListWish, PlacementRequest, RankingKind, SeededKind
@@ -50,7 +50,6 @@ from penchant.wire.placement_answers import (
     VariantStop,
 )
 from penchant.wire.placements import BASE, ListRules, PlacementSpec, PlacementWish
-from penchant_engine.attributes import Attribute
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Filter
 from penchant_engine.lists.arranging import clashing, quota_kinds
@@ -340,8 +339,8 @@ def wanted_of(view: View, rules: ListRules, request: PlacementRequest) -> ListRe
         calibration_category=rules.calibration_category or "",
         take=request.take,
         catalogs=rules.catalogs,
-        matching=None if rules.filter is None else _by_attributes(view, rules.filter, "filter", read_filter),
-        boosts=() if rules.boosts is None else _by_attributes(view, rules.boosts, "boosts", read_boosts),
+        matching=None if rules.filter is None else _by_settings(view, rules.filter, "filter", read_filter),
+        boosts=() if rules.boosts is None else _by_settings(view, rules.boosts, "boosts", read_boosts),
         exclude=request.exclude,
         diversity=rules.diversity or 0.0,
         demands=_demands(view, rules),
@@ -359,7 +358,7 @@ def _demands(view: View, rules: ListRules) -> ListDemands:
         ),
         quotas=tuple(
             Quota(
-                matching=_by_attributes(view, each.filter, f"quotas/{number}/filter", read_filter),
+                matching=_by_settings(view, each.filter, f"quotas/{number}/filter", read_filter),
                 at_least=each.at_least,
                 of=each.of,
             )
@@ -389,12 +388,10 @@ def check_quotas(view: View, spec: PlacementSpec, now: int, where: str = "") -> 
         raise InvalidInput("Quotas have to be for other pieces each, or one for pieces of another.", faults=faults)
 
 
-def _by_attributes(
-    view: View, given: Any, name: str, read: Callable[[Any, Mapping[str, Attribute], str], Decoded]
-) -> Decoded:
-    """Return what a member says by the attributes that a source has now, maybe others than when it was stored."""
+def _by_settings(view: View, given: Any, name: str, read: Callable[[Any, SourceSettings, str], Decoded]) -> Decoded:
+    """Return what a member says by the settings that a source has now, maybe others than when it was stored."""
     try:
-        return read(given, view.source_settings.attributes, f"/{name}")
+        return read(given, view.source_settings, f"/{name}")
     except InvalidInput as error:
         detail = f"The placement's {name} no longer fits the attributes of the source: {error.detail}"
         raise InvalidInput(detail, faults=error.faults) from None

@@ -267,7 +267,7 @@ async def _checked(
         faults.append(Fault(pointer="/name", detail=problem))
     try:
         spec = await in_thread(decode_placement, body)
-        check_filters(spec, view.settings.attributes)
+        check_filters(spec, view.settings)
         await in_thread(check_quotas, view, spec, visit.services.lists.now(view))
     except PenchantError as error:
         faults.extend(error.faults or [Fault(detail=error.detail)])
@@ -483,6 +483,6 @@ async def _made_preview(visit: Visit, view: View, wish: Mapping[str, Any]) -> Ro
 def _fitting(view: View, spec: PlacementSpec, now: int) -> int:
     """Return how many pieces may stand in a row by its catalogs and conditions, now."""
     rules = spec.rules
-    matching = None if rules.filter is None else read_filter(rules.filter, view.settings.attributes)
+    matching = None if rules.filter is None else read_filter(rules.filter, view.settings)
     shown = Filter(moment=now, catalogs=rules.catalogs, matching=matching)
     return sum(int(part.allowed(shown).sum()) for part in view.snapshot.parts)
