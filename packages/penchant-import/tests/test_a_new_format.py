@@ -9,9 +9,9 @@ from penchant.importing import StoredTarget
 from penchant.storage import Storage
 from penchant_import.drafts import Draft
 from penchant_import.files import Files
-from penchant_import.formats import FORMATS
+from penchant_import.formats import FORMATS, Format
 from penchant_import.options import ImportOptions
-from penchant_import.pieces import LABEL, FieldTaker, PieceBuilder, extra, keywords, leave_field
+from penchant_import.pieces import LABEL, FieldTaker, PieceBuilder, extra, keywords, take_fields
 from penchant_import.report import Notes
 
 CARD: Mapping[str, FieldTaker] = {"title": LABEL, "by": keywords("author", "/"), "shelf": extra("shelf")}
@@ -24,15 +24,14 @@ def read_cards(files: Files, options: ImportOptions, notes: Notes) -> Iterator[D
         for number, line in files.lines(file):
             fields = dict(field.split(": ", 1) for field in line.decode().split(" | "))
             builder = PieceBuilder(notes, file.name, number, fields.pop("no"), options=options)
-            for name, value in fields.items():
-                CARD.get(name, leave_field)(builder, name, value)
+            take_fields(CARD, builder, fields)
             yield builder.draft()
 
 
 def test_a_format_is_a_function_and_its_line_in_the_table(
     folder: Folder, storage: Storage, target: StoredTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(FORMATS, "cards", read_cards)
+    monkeypatch.setitem(FORMATS, "cards", Format(read_cards, ""))
     folder.write("a.cards", "no: 7 | title: Rope | by: Ann Bee/Cee Dee | shelf: B4 | lent: yes")
     folder.write("notes.txt", "nothing of it")
 

@@ -471,3 +471,16 @@ def test_a_product_of_prestashop_that_is_not_for_order_says_so(folder: Folder) -
 
     assert mug["extras"] == {"stock": 5, "inStock": False, "description": "For tea."}
     assert cup["extras"]["inStock"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "heading", "row"),
+    (
+        ("woocommerce", "ID,Type,Name,Images", '1,simple,Rope,"""  """'),
+        ("prestashop", "ID,Name,Categories,Image URLs", '1,Rope,Deck,","'),
+    ),
+)
+def test_a_cell_of_pictures_that_names_none_is_no_picture(folder: Folder, name: str, heading: str, row: str) -> None:
+    folder.write("a.csv", heading, row)
+
+    assert [piece["extras"] for piece in folder.read(name)] == [{}]

@@ -5,7 +5,7 @@ A format whose fields have names of their own says what becomes of each in a tab
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from math import inf
 from typing import Any
@@ -41,6 +41,8 @@ APART = (
 )
 
 
+EMPTY: Sequence[Any] = (None, "", [])
+"""Values that a field has which says nothing."""
 NOTHING = "a placeholder, which stands for nothing."
 """Why a word of the table of placeholders is no keyword."""
 
@@ -52,8 +54,16 @@ class PieceBuilder:
     """
 
     def __init__(
-        self, notes: Notes, file: str, line: int, piece_id: Any, *, options: ImportOptions | None = None
+        self,
+        notes: Notes,
+        file: str,
+        line: int,
+        piece_id: Any,
+        *,
+        id_field: str = "",
+        options: ImportOptions | None = None,
     ) -> None:
+        """Begin a piece; ``id_field`` is noted as the field that its id is in."""
         self._notes = notes
         self._file = file
         self._first_line = self._line = line
@@ -63,6 +73,8 @@ class PieceBuilder:
         self._filters: dict[str, Any] = {}
         self._extras: dict[str, Any] = {}
         self._piece: dict[str, Any] = {"id": str(piece_id) if isinstance(piece_id, int) else piece_id}
+        if id_field:
+            notes.mapped(file, id_field, "id")
 
     def continue_at(self, line: int) -> None:
         """Take what follows from a further row."""
@@ -339,10 +351,19 @@ def parts(text: str, separator: str) -> list[str]:
 
 FieldTaker = Callable[[PieceBuilder, str, Any], None]
 """Takes the value of a field, which it is given with the field's name, into a piece."""
+RowTaker = Callable[[PieceBuilder, Mapping[str, Any]], None]
+"""Takes the values of a row, by their columns, into a piece."""
 LABEL: FieldTaker = PieceBuilder.label
-
-
 DESCRIPTION: FieldTaker = PieceBuilder.description
+
+
+def take_fields(
+    takers: Mapping[str, FieldTaker], builder: PieceBuilder, values: Mapping[str, Any], *, empty: Sequence[Any] = EMPTY
+) -> None:
+    """Take the values that are not empty, each by the taker of its field; what has none is left out."""
+    for field, value in values.items():
+        if value not in empty:
+            takers.get(field, leave_field)(builder, field, value)
 
 
 def take_label(builder: PieceBuilder, field: str, value: Any) -> None:
@@ -362,10 +383,14 @@ def leave_field(builder: PieceBuilder, field: str, _value: Any) -> None:
     builder.leave(field)
 
 
-def keywords(category: str, separator: str | None = None) -> FieldTaker:
-    """Return what takes a text as a keyword of a category; with a separator each of its parts, or those of a list."""
+def keywords(category: str, separator: str | None = None, *, read: Callable[[Any], Any] | None = None) -> FieldTaker:
+    """Return what takes a text as a keyword of a category; with a separator each of its parts, or those of a list.
+
+    ``read`` returns the keywords of a value that has another form.
+    """
 
     def take(builder: PieceBuilder, field: str, value: Any) -> None:
+        value = value if read is None else read(value)
         texts = value if isinstance(value, list) else [value]
         keys = [part for text in texts for part in parts(text, separator)] if separator else texts
         builder.keywords(field, category, keys)
@@ -373,9 +398,14 @@ def keywords(category: str, separator: str | None = None) -> FieldTaker:
     return take
 
 
-def extra(member: str) -> FieldTaker:
-    """Return what keeps a value among the extras."""
-    return lambda builder, field, value: builder.keep(field, member, value)
+def extra(member: str, *, read: Callable[[Any], Any] | None = None) -> FieldTaker:
+    """Return what keeps a value, or what ``read`` makes of it, among the extras, unless that is nothing."""
+    return lambda builder, field, value: builder.keep(field, member, value if read is None else read(value))
+
+
+def left_out(reason: str) -> FieldTaker:
+    """Return what notes why a field is left out."""
+    return lambda builder, field, _value: builder.leave(field, reason)
 
 
 def hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
@@ -400,7 +430,7 @@ def merge_rows(
     id_column: str,
     options: ImportOptions,
     notes: Notes,
-    take: Callable[[PieceBuilder, Mapping[str, Any]], None],
+    take: RowTaker,
 ) -> Iterator[Draft]:
     """Yield the pieces of a table: consecutive rows of one id, such as variants of a product, become one piece.
 

@@ -6,15 +6,27 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import MAX_LINE_BYTES, Files, InputFile, TableRow, UnreadableFile, printable
 from penchant_import.moments import shown
 from penchant_import.opinions import Attitude, Opinions
 from penchant_import.options import ImportOptions
-from penchant_import.pieces import FieldTaker, PieceBuilder, keywords, leave_field, merge_rows, parts, skip_field
+from penchant_import.pieces import (
+    LABEL,
+    FieldTaker,
+    PieceBuilder,
+    extra,
+    keywords,
+    left_out,
+    merge_rows,
+    parts,
+    skip_field,
+    take_fields,
+)
 from penchant_import.placeholders import is_never
 from penchant_import.report import Notes
 from penchant_import.texts import plain_text
@@ -29,11 +41,7 @@ PERSONAL_SHELVES = frozenset(_PERSONAL_NAMES.split())
 """Shelves that tell of their owner, not of the book."""
 OF_THE_OWNER = "a shelf that says nothing of the book"
 STARS = 5.0
-"""The best rating of both: Calibre counts half stars."""
-_BOOK_ID = "Book Id"
-_NEEDED = (_BOOK_ID, "Title", "My Rating", "Exclusive Shelf")
-_RATING, _SHELF = "My Rating", "Exclusive Shelf"
-_TIMES = ("Date Read", "Date Added")
+"""The best rating of all three: Calibre counts half stars."""
 _SHELVES = {
     "read": Attitude.FINISHED,
     "currently-reading": Attitude.STARTED,
@@ -42,9 +50,13 @@ _SHELVES = {
 """The shelves of which each book stands on one, by the names that Goodreads gives them."""
 _SERIES = re.compile(r"\(([^()#]*#[^()]*)\)\s*\Z")
 """What titles end in where the book is one of a series: ``(Discworld, #1; Rincewind, #1)``."""
+_ROLES = frozenset({"translator", "illustrator", "narrator", "editor"})
+_CONTRIBUTOR = re.compile(r"(?P<name>[^()]+)\((?P<role>[^()]+)\)")
+_NUMBERS_END = 1e9
+"""Beyond all pages and years; what is no number is not below it either."""
 
 
-def _title(builder: PieceBuilder, field: str, value: str) -> None:
+def _take_title(builder: PieceBuilder, field: str, value: str) -> None:
     builder.label(field, value)
     match = _SERIES.search(value)
     if match:
@@ -52,30 +64,25 @@ def _title(builder: PieceBuilder, field: str, value: str) -> None:
         builder.keywords(field, "series", [name for name in names if name])
 
 
-def _names(builder: PieceBuilder, field: str, value: str) -> None:
-    """Take authors, whose first and last names some books have many blanks between."""
-    builder.keywords(field, "author", [" ".join(name.split()) for name in parts(value, ",")])
+def _names(value: str) -> list[str]:
+    """Return authors, whose first and last names some books have many blanks between."""
+    return [" ".join(name.split()) for name in parts(value, ",")]
 
 
-_CATEGORIES = {"Tags": "tag"}
-"""What the shelves of a column are called, where not shelves."""
+def _shelves(category: str) -> FieldTaker:
+    def take(builder: PieceBuilder, field: str, value: str) -> None:
+        shelves = [shelf for shelf in parts(value, ",") if shelf not in _SHELVES]
+        kept = [shelf for shelf in shelves if shelf not in PERSONAL_SHELVES]
+        builder.keywords(field, category, kept)
+        if len(kept) < len(shelves):
+            builder.leave(field, OF_THE_OWNER)
+
+    return take
 
 
-def _shelves(builder: PieceBuilder, field: str, value: str) -> None:
-    named = [shelf for shelf in parts(value, ",") if shelf not in _SHELVES]
-    telling = [shelf for shelf in named if shelf not in PERSONAL_SHELVES]
-    builder.keywords(field, _CATEGORIES.get(field, "shelf"), telling)
-    if len(telling) < len(named):
-        builder.leave(field, OF_THE_OWNER)
-
-
-def _unquoted(member: str) -> FieldTaker:
-    """Return what keeps a number that is written as a formula (``="0451"``), so that spreadsheets keep its zeros."""
-    return lambda builder, field, value: builder.keep(field, member, value.removeprefix("=").strip('"'))
-
-
-_NUMBERS_END = 1e9
-"""Beyond all pages and years; what is no number is not below it either."""
+def _unquote(value: str) -> str:
+    """Return a number that is written as a formula (``="0451"``), so that spreadsheets keep its zeros."""
+    return value.removeprefix("=").strip('"')
 
 
 def _number(member: str) -> FieldTaker:
@@ -94,79 +101,10 @@ def _number(member: str) -> FieldTaker:
     return take
 
 
-_GOODREADS: Mapping[str, FieldTaker] = {
-    "Title": _title,
-    "Author": _names,
-    "Additional Authors": _names,
-    "Bookshelves": _shelves,
-    "Publisher": keywords("publisher"),
-    "ISBN": _unquoted("isbn"),
-    "ISBN13": _unquoted("isbn13"),
-    "Binding": lambda builder, field, value: builder.keep(field, "binding", value),
-    "Number of Pages": _number("pages"),
-    "Average Rating": _number("averageRating"),
-    "Original Publication Year": _number("year"),
-    "Year Published": _number("editionYear"),
-    "My Review": lambda builder, field, value: builder.keep(field, "review", plain_text(value)),
-    "Private Notes": lambda builder, field, _value: builder.leave(field, "private"),
-    **dict.fromkeys((_BOOK_ID, "Author l-f", "Bookshelves with positions", _RATING, _SHELF, *_TIMES), skip_field),
-}
-
-
-def read_goodreads(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
-    """Yield the books of an export, then what the person of ``--user`` thinks of each."""
-    opinions = Opinions(options, notes)
-
-    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        for column, value in values.items():
-            if value:
-                _GOODREADS.get(column, leave_field)(builder, column, value)
-        columns = _BOOK_ID, _RATING, _SHELF, _TIMES
-        _take_opinion(opinions, builder, values, columns, options, notes)
-
-    for file in files.taken("csv"):
-        if not set(files.columns(file, options.form)) >= set(_NEEDED):
-            raise UnreadableFile(
-                f"{file}: no columns {', '.join(_NEEDED)}; the file that My Books, Import and export gives is accepted."
-            )
-        yield from merge_rows(files.rows(file, options.form), file.name, _BOOK_ID, options, notes, take)
-    yield from opinions.drafts()
-
-
-def _take_opinion(
-    opinions: Opinions,
-    builder: PieceBuilder,
-    values: Mapping[str, str],
-    columns: tuple[str, str, str, tuple[str, ...]],
-    options: ImportOptions,
-    notes: Notes,
-) -> None:
-    """Take a rating, or the shelf of a book without one; ``columns`` are those of id, rating, shelf and times."""
-    id_column, rating_column, shelf_column, times = columns
-    # Slashes part the days; an export that was kept by a spreadsheet may need --time-format.
-    day = next((values[column] for column in times if values.get(column)), "")
-    time = day if options.time_format else day.replace("/", "-")
-    book_id, rating, shelf = values[id_column], values[rating_column], values[shelf_column]
-    if rating not in ("", "0"):
-        opinions.rate(builder.where, rating_column, book_id, rating, STARS, time)
-    elif chosen := options.types.get(shelf.lower()):
-        opinions.add(builder.where, shelf_column, book_id, Attitude.FINISHED, time, chosen)
-    elif shelf in _SHELVES:
-        opinions.add(builder.where, shelf_column, book_id, _SHELVES[shelf], time)
-    elif shelf:
-        notes.unmapped(builder.where[0], shelf_column, shelf, builder.where[1])
-
-
-_UID, _STATUS, _STARS, _ADDED, _READ = "ISBN/UID", "Read Status", "Star Rating", "Date Added", "Last Date Read"
-_STORYGRAPH_NEEDED = ("Title", "Authors", _UID, _STATUS, _STARS)
-_ROLES = frozenset({"translator", "illustrator", "narrator", "editor"})
-_CONTRIBUTOR = re.compile(r"(?P<name>[^()]+)\((?P<role>[^()]+)\)")
-
-
-def _contributors(builder: PieceBuilder, field: str, value: str) -> None:
+def _take_contributors(builder: PieceBuilder, field: str, value: str) -> None:
     """Take people with what they did in parentheses: ``Ed Eff (Translator)``."""
-    for each in parts(value, ","):
-        match = _CONTRIBUTOR.fullmatch(each)
+    for person in parts(value, ","):
+        match = _CONTRIBUTOR.fullmatch(person)
         if match and match["role"].lower() in _ROLES:
             builder.keywords(field, match["role"].lower(), [match["name"].strip()])
         else:
@@ -174,83 +112,138 @@ def _contributors(builder: PieceBuilder, field: str, value: str) -> None:
 
 
 def _characters(trait: str) -> FieldTaker:
-    return lambda builder, field, value: builder.keywords(field, "characters", [trait] if value == "Yes" else [])
+    return keywords("characters", read=lambda value: [trait] if value == "Yes" else [])
 
 
-_STORYGRAPH: Mapping[str, FieldTaker] = {
-    "Title": PieceBuilder.label,
-    "Authors": _names,
-    "Contributors": _contributors,
-    "Moods": keywords("mood", ","),
-    "Pace": keywords("pace"),
-    "Tags": _shelves,
-    "Character- or Plot-Driven?": keywords("driven by"),
-    "Strong Character Development?": _characters("strong development"),
-    "Loveable Characters?": _characters("loveable"),
-    "Diverse Characters?": _characters("diverse"),
-    "Flawed Characters?": _characters("flawed"),
-    "Format": lambda builder, field, value: builder.keep(field, "binding", value),
-    "Review": lambda builder, field, value: builder.keep(field, "review", plain_text(value)),
-    **dict.fromkeys((_UID, _STATUS, _STARS, _ADDED, _READ, "Dates Read", "Read Count", "Owned?"), skip_field),
-}
+class _Export(NamedTuple):
+    """An export of a shelf of books: which columns it has, and what becomes of each."""
+
+    id: str
+    rating: str
+    shelf: str
+    times: tuple[str, ...]
+    needed: tuple[str, ...]
+    accepted: str
+    fields: Mapping[str, FieldTaker]
+
+
+_GOODREADS = _Export(
+    id="Book Id",
+    rating="My Rating",
+    shelf="Exclusive Shelf",
+    times=("Date Read", "Date Added"),
+    needed=("Book Id", "Title", "My Rating", "Exclusive Shelf"),
+    accepted="the file that My Books, Import and export gives",
+    fields={
+        "Title": _take_title,
+        "Author": keywords("author", read=_names),
+        "Additional Authors": keywords("author", read=_names),
+        "Bookshelves": _shelves("shelf"),
+        "Publisher": keywords("publisher"),
+        "ISBN": extra("isbn", read=_unquote),
+        "ISBN13": extra("isbn13", read=_unquote),
+        "Binding": extra("binding"),
+        "Number of Pages": _number("pages"),
+        "Average Rating": _number("averageRating"),
+        "Original Publication Year": _number("year"),
+        "Year Published": _number("editionYear"),
+        "My Review": extra("review", read=plain_text),
+        "Private Notes": left_out("private"),
+        **dict.fromkeys(("Author l-f", "Bookshelves with positions"), skip_field),
+    },
+)
+_STORYGRAPH = _Export(
+    id="ISBN/UID",
+    rating="Star Rating",
+    shelf="Read Status",
+    times=("Last Date Read", "Date Added"),
+    needed=("Title", "Authors", "ISBN/UID", "Read Status", "Star Rating"),
+    accepted="the export of a StoryGraph library",
+    fields={
+        "Title": LABEL,
+        "Authors": keywords("author", read=_names),
+        "Contributors": _take_contributors,
+        "Moods": keywords("mood", ","),
+        "Pace": keywords("pace"),
+        "Tags": _shelves("tag"),
+        "Character- or Plot-Driven?": keywords("driven by"),
+        "Strong Character Development?": _characters("strong development"),
+        "Loveable Characters?": _characters("loveable"),
+        "Diverse Characters?": _characters("diverse"),
+        "Flawed Characters?": _characters("flawed"),
+        "Format": extra("binding"),
+        "Review": extra("review", read=plain_text),
+        **dict.fromkeys(("Dates Read", "Read Count", "Owned?"), skip_field),
+    },
+)
+
+
+def read_goodreads(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the books of an export, then what the person of ``--user`` thinks of each."""
+    return _read_export(_GOODREADS, files, options, notes)
 
 
 def read_storygraph(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
-    """Yield the books of an export, then what the person of ``--user`` thinks of each.
+    """Yield the books of an export, those without a number by title and authors, then opinions as of Goodreads."""
+    return _read_export(_STORYGRAPH, files, options, notes)
 
-    Books without a number go by their title and authors.
-    """
+
+def _read_export(export: _Export, files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     opinions = Opinions(options, notes)
+    fields = {**export.fields, **dict.fromkeys((export.id, export.rating, export.shelf, *export.times), skip_field)}
 
     def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        for column, value in values.items():
-            if value:
-                _STORYGRAPH.get(column, leave_field)(builder, column, value)
-        columns = _UID, _STARS, _STATUS, (_READ, _ADDED)
-        _take_opinion(opinions, builder, values, columns, options, notes)
+        take_fields(fields, builder, values)
+        _take_opinion(export, opinions, builder, values, options, notes)
 
     for file in files.taken("csv"):
-        if not set(files.columns(file, options.form)) >= set(_STORYGRAPH_NEEDED):
-            raise UnreadableFile(
-                f"{file}: no columns {', '.join(_STORYGRAPH_NEEDED)}; the export of a StoryGraph library is accepted."
-            )
-        rows = _named_by_title(files.rows(file, options.form), file.name, notes)
-        yield from merge_rows(rows, file.name, _UID, options, notes, take)
+        if not set(files.columns(file, options.form)) >= set(export.needed):
+            raise UnreadableFile(f"{file}: no columns {', '.join(export.needed)}; {export.accepted} is accepted.")
+        rows: Iterable[TableRow] = files.rows(file, options.form)
+        if export is _STORYGRAPH:
+            rows = map(partial(_identify_by_title, file.name, notes), rows)
+        yield from merge_rows(rows, file.name, export.id, options, notes, take)
     yield from opinions.drafts()
 
 
-def _named_by_title(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterator[TableRow]:
-    """Yield rows, those without a number with their title and authors in its place."""
-    for row in rows:
-        if row.problem or row.values[_UID] or not row.values["Title"]:
-            yield row
-            continue
-        authors = row.values["Authors"]
-        name = row.values["Title"] + (f" ({authors})" if authors else "")
-        notes.left_out(file, _UID, "empty; title and authors name the book instead", row.line)
-        yield row._replace(values=row.values | {_UID: name})
+def _take_opinion(
+    export: _Export,
+    opinions: Opinions,
+    builder: PieceBuilder,
+    values: Mapping[str, str],
+    options: ImportOptions,
+    notes: Notes,
+) -> None:
+    """Take a rating, or the shelf of a book without one."""
+    # Slashes part the days; an export that was kept by a spreadsheet may need --time-format.
+    day = next((values[column] for column in export.times if values.get(column)), "")
+    time = day if options.time_format else day.replace("/", "-")
+    book_id, rating, shelf = values[export.id], values[export.rating], values[export.shelf]
+    if rating not in ("", "0"):
+        opinions.rate(builder.where, export.rating, book_id, rating, STARS, time)
+    elif chosen := options.types.get(shelf.lower()):
+        opinions.add(builder.where, export.shelf, book_id, Attitude.FINISHED, time, chosen)
+    elif shelf in _SHELVES:
+        opinions.add(builder.where, export.shelf, book_id, _SHELVES[shelf], time)
+    elif shelf:
+        notes.unmapped(builder.where[0], export.shelf, shelf, builder.where[1])
+
+
+def _identify_by_title(file: str, notes: Notes, row: TableRow) -> TableRow:
+    """Return a row, one without a number with its title and authors in its place."""
+    title, authors = row.values.get("Title"), row.values.get("Authors")
+    if row.problem or row.values[_STORYGRAPH.id] or not title:
+        return row
+    notes.left_out(file, _STORYGRAPH.id, "empty; title and authors name the book instead", row.line)
+    return row._replace(values=row.values | {_STORYGRAPH.id: f"{title} ({authors})" if authors else title})
 
 
 _SQLITE = b"SQLite format 3\0"
-_TABLES = (
-    "authors",
-    "books",
-    "books_authors_link",
-    "books_languages_link",
-    "books_publishers_link",
-    "books_ratings_link",
-    "books_series_link",
-    "books_tags_link",
-    "comments",
-    "custom_columns",
-    "data",
-    "identifiers",
-    "languages",
-    "publishers",
-    "ratings",
-    "series",
-    "tags",
+_TABLE_NAMES = (
+    "authors books books_authors_link books_languages_link books_publishers_link books_ratings_link books_series_link "
+    "books_tags_link comments custom_columns data identifiers languages publishers ratings series tags"
 )
+_TABLES = _TABLE_NAMES.split()
 _LINKED = {
     # By category: the table, its column, and the column of the table that links books to it.
     "author": ("authors", "name", "author"),
@@ -357,12 +350,7 @@ class _LibraryReader:
     """Reads the books of one library."""
 
     def __init__(
-        self,
-        database: sqlite3.Connection,
-        file: InputFile,
-        options: ImportOptions,
-        notes: Notes,
-        opinions: Opinions,
+        self, database: sqlite3.Connection, file: InputFile, options: ImportOptions, notes: Notes, opinions: Opinions
     ) -> None:
         self._database = database
         self._file = file
@@ -395,8 +383,7 @@ class _LibraryReader:
 
     def _book(self, number: int, row: Mapping[str, Any]) -> Draft:
         piece_id = _text(row[self._id])
-        builder = PieceBuilder(self._notes, self._file.name, number, piece_id, options=self._options)
-        self._notes.mapped(self._file.name, self._id, "id")
+        builder = PieceBuilder(self._notes, self._file.name, number, piece_id, id_field=self._id, options=self._options)
         builder.label("title", _text(row["title"]))
         for category, (table, column, link) in _LINKED.items():
             builder.keywords(table, category, self._linked(number, table, column, link))

@@ -148,8 +148,7 @@ class _Guide:
                 self._notes.left_out(where[0], "programme", _FURTHER, where[1])
             return None
         self._showings[key] = None
-        builder = PieceBuilder(self._notes, *where, key, options=self._options)
-        self._notes.mapped(where[0], self._unit, "id")
+        builder = PieceBuilder(self._notes, *where, key, id_field=self._unit, options=self._options)
         title, subtitle = child_text(programme, TITLE), child_text(programme, SUBTITLE)
         builder.label(TITLE, f"{title}: {subtitle}" if self._unit == EPISODE and subtitle else title)
         builder.description("desc", child_text(programme, "desc"))

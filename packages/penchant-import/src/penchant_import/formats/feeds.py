@@ -85,8 +85,7 @@ def _piece(
     if not piece_id:
         detail = "Found an entry without an id; one of guid, id and link is accepted."
         return "", problem_draft(DraftKind.PIECE, where, "", detail)
-    builder = PieceBuilder(notes, *where, piece_id, options=options)
-    notes.mapped(where[0], name, "id")
+    builder = PieceBuilder(notes, *where, piece_id, id_field=name, options=options)
     fields = [(local_name(element.tag), element) for element in entry]
     # Media of a group are those of the entry, in several forms.
     fields += [(local_name(part.tag), part) for name, group in fields if name == _GROUP for part in group]

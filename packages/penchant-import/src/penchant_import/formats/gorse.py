@@ -105,8 +105,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
         return problem_draft(
             DraftKind.PIECE, (file, entry.line), "", entry.problem or "An object with ItemId is accepted."
         )
-    builder = PieceBuilder(notes, file, entry.line, value["ItemId"], options=options)
-    notes.mapped(file, "ItemId", "id")
+    builder = PieceBuilder(notes, file, entry.line, value["ItemId"], id_field="ItemId", options=options)
     if isinstance(value.get("Comment"), str):
         builder.label("Comment", value["Comment"])
     builder.catalogs("Categories", _as_list(value.get("Categories")))

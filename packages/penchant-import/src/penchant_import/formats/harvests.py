@@ -35,11 +35,6 @@ def _take_identifier(builder: PieceBuilder, field: str, value: str) -> None:
         builder.keep(field, "link", value)
 
 
-def _take_type(builder: PieceBuilder, field: str, value: str) -> None:
-    """Take what a work is; repositories write it as an address of a vocabulary, too."""
-    builder.keywords(field, "type", [value.rstrip("/").rpartition("/")[2]])
-
-
 def _take_first(taker: FieldTaker, member: str) -> FieldTaker:
     """Return what takes the first of several texts; further ones are titles or descriptions in other languages."""
 
@@ -60,7 +55,8 @@ _FIELDS: Mapping[str, FieldTaker] = {
     "description": _take_first(DESCRIPTION, "description"),
     "publisher": keywords("publisher"),
     "date": _take_first(extra("date"), "date"),
-    "type": _take_type,
+    # Repositories write what a work is as an address of a vocabulary, too.
+    "type": keywords("type", read=lambda value: value.rstrip("/").rpartition("/")[2]),
     "language": keywords("language"),
     "coverage": keywords("coverage"),
     "rights": _take_first(extra("rights"), "rights"),
@@ -117,8 +113,7 @@ def _record(
     field = options.id_column or _ID
     if not piece_id:
         return problem_draft(DraftKind.PIECE, where, field, f"Found a record without {field}.")
-    builder = PieceBuilder(notes, *where, piece_id, options=options)
-    notes.mapped(where[0], field, "id")
+    builder = PieceBuilder(notes, *where, piece_id, id_field=field, options=options)
     for element in core:
         name, text = local_name(element.tag), text_of(element)
         if text and text != piece_id:

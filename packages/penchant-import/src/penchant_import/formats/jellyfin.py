@@ -6,6 +6,8 @@ within their shows.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from operator import itemgetter
 from pathlib import PurePath
 from typing import Any
 from xml.etree.ElementTree import Element  # what the safe parser gives
@@ -24,10 +26,11 @@ from penchant_import.pieces import (
     PieceBuilder,
     extra,
     keywords,
-    leave_field,
+    left_out,
     parts,
     skip_field,
     take_day,
+    take_fields,
     take_label,
 )
 from penchant_import.report import Notes
@@ -45,37 +48,29 @@ _TICKS_PER_MINUTE = 600_000_000
 _NO_PIECE = "neither a piece nor a part of one"
 
 
-def _names(category: str) -> FieldTaker:
-    return lambda builder, field, value: builder.keywords(field, category, _names_in(value))
+def _objects_in(values: Any) -> list[Any]:
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _names_in(values: Any) -> list[Any]:
-    return [each.get("Name") for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+    return [value.get("Name") for value in _objects_in(values)]
 
 
-def _people(builder: PieceBuilder, field: str, value: Any) -> None:
+def _take_people(builder: PieceBuilder, field: str, value: Any) -> None:
     by_role: dict[str, list[Any]] = {}
-    for person in value if isinstance(value, list) else []:
-        if isinstance(person, dict):
-            by_role.setdefault(str(person.get("Type")).lower(), []).append(person.get("Name"))
+    for person in _objects_in(value):
+        by_role.setdefault(str(person.get("Type")).lower(), []).append(person.get("Name"))
     for role in ("actor", "director", "writer", "author"):
         builder.keywords(field, role, by_role.get(role, [])[: ACTORS if role == "actor" else None])
 
 
-def _first_line(builder: PieceBuilder, field: str, value: Any) -> None:
-    """Keep the first of several lines that films are advertised with."""
-    if isinstance(value, list) and value:
-        builder.keep(field, "tagline", value[0])
-
-
-def _provider_ids(builder: PieceBuilder, field: str, value: Any) -> None:
+def _take_provider_ids(builder: PieceBuilder, field: str, value: Any) -> None:
     for service, number in value.items() if isinstance(value, dict) else ():
         builder.keep(f"{field}/{service}", f"{service[:1].lower()}{service[1:]}Id", number)
 
 
-def _minutes(builder: PieceBuilder, field: str, value: Any) -> None:
-    if isinstance(value, int):
-        builder.keep(field, "runtimeMinutes", value // _TICKS_PER_MINUTE)
+def _minutes(value: Any) -> int | None:
+    return value // _TICKS_PER_MINUTE if isinstance(value, int) else None
 
 
 _ITEM: Mapping[str, FieldTaker] = {
@@ -83,10 +78,10 @@ _ITEM: Mapping[str, FieldTaker] = {
     "Overview": DESCRIPTION,
     "Genres": keywords("genre"),
     "Tags": keywords("tag"),
-    "Studios": _names("studio"),
-    "People": _people,
+    "Studios": keywords("studio", read=_names_in),
+    "People": _take_people,
     "Artists": keywords("artist"),
-    "AlbumArtists": _names("artist"),
+    "AlbumArtists": keywords("artist", read=_names_in),
     "OfficialRating": keywords("certification"),
     "ProductionLocations": keywords("country"),
     "SeriesName": keywords("series"),
@@ -95,12 +90,12 @@ _ITEM: Mapping[str, FieldTaker] = {
     "CommunityRating": extra("averageRating"),
     "CriticRating": extra("criticRating"),
     "Status": extra("status"),
-    "Taglines": _first_line,
+    "Taglines": extra("tagline", read=lambda lines: lines[0] if isinstance(lines, list) and lines else None),
     "PremiereDate": take_day,
-    "RunTimeTicks": _minutes,
-    "ProviderIds": _provider_ids,
-    "ImageTags": lambda builder, field, _value: builder.leave(field, "pictures without the address of their server"),
-    **dict.fromkeys(("Id", "GenreItems", "AlbumArtist", "ArtistItems", "UserData"), skip_field),
+    "RunTimeTicks": extra("runtimeMinutes", read=_minutes),
+    "ProviderIds": _take_provider_ids,
+    "ImageTags": left_out("pictures without the address of their server"),
+    **dict.fromkeys(("Id", "Type", "GenreItems", "AlbumArtist", "ArtistItems", "UserData"), skip_field),
 }
 
 
@@ -181,13 +176,10 @@ class _Items:
         piece_id = item.get("Id")
         if not isinstance(piece_id, str) or not piece_id:
             return problem_draft(DraftKind.PIECE, where, "/Id", "Found an item without an Id.")
-        builder = PieceBuilder(self._notes, *where, piece_id, options=self._options)
-        self._notes.mapped(where[0], "Id", "id")
+        builder = PieceBuilder(self._notes, *where, piece_id, id_field="Id", options=self._options)
         builder.keywords("Type", "type", [item["Type"]])
-        for member, value in item.items():
-            # Most members that say nothing are there all the same.
-            if member != "Type" and value not in (None, "", [], {}, False):
-                _ITEM.get(member, leave_field)(builder, member, value)
+        # Most members that say nothing are there all the same.
+        take_fields(_ITEM, builder, item, empty=(None, "", [], {}, False))
         self._take_opinion(where, piece_id, item, is_part=False)
         return builder.draft()
 
@@ -300,8 +292,13 @@ class _Folders:
             self._shows[file.folder] = piece_id
             for episode in elements.pop(_EPISODE, ()):
                 self._take_opinion(where, piece_id, _by_name(episode), is_part=True)
-        builder = PieceBuilder(self._notes, *where, piece_id, options=self._options)
-        self._notes.mapped(where[0], "uniqueid" if ids.keys() & set(_SERVICES) else "title", "id")
+        builder = PieceBuilder(
+            self._notes,
+            *where,
+            piece_id,
+            id_field="uniqueid" if ids.keys() & set(_SERVICES) else "title",
+            options=self._options,
+        )
         builder.label("title", title)
         builder.keywords(tag, "type", [_ROOTS[tag]])
         builder.description("plot", _first(elements, "plot", "outline"))
@@ -382,11 +379,10 @@ def _take_elements(builder: PieceBuilder, name: str, elements: list[Element]) ->
         builder.leave(name)
 
 
-def _first_text(member: str) -> FieldTaker:
-    return lambda builder, field, values: builder.keep(field, member, values[0])
-
-
 _WHOLE = re.compile(r"[0-9]{1,9}")
+
+
+_first_value = itemgetter(0)
 
 
 def _first_number(member: str) -> FieldTaker:
@@ -414,11 +410,11 @@ _NFO_TEXTS: Mapping[str, FieldTaker] = {
     "albumartist": keywords("artist"),
     "style": keywords("style"),
     "mood": keywords("mood"),
-    "originaltitle": _first_text("originalTitle"),
-    "tagline": _first_text("tagline"),
-    "status": _first_text("status"),
-    "trailer": _first_text("trailer"),
-    "review": lambda builder, field, values: builder.keep(field, "review", plain_text(values[0])),
+    "originaltitle": extra("originalTitle", read=_first_value),
+    "tagline": extra("tagline", read=_first_value),
+    "status": extra("status", read=_first_value),
+    "trailer": extra("trailer", read=_first_value),
+    "review": extra("review", read=lambda values: plain_text(values[0])),
     "year": _first_number("year"),
     "runtime": _first_number("runtimeMinutes"),
     **dict.fromkeys(("premiered", "releasedate"), lambda builder, field, values: take_day(builder, field, values[0])),
@@ -426,26 +422,21 @@ _NFO_TEXTS: Mapping[str, FieldTaker] = {
 """What becomes of elements that hold texts alone."""
 
 
-def _actors(builder: PieceBuilder, field: str, elements: list[Element]) -> None:
-    names = [name for element in elements if (name := _child(element, "name"))]
-    builder.keywords(field, "actor", names[:ACTORS])
-
-
-def _credited(builder: PieceBuilder, field: str, elements: list[Element]) -> None:
-    builder.keywords(field, "artist", [name for element in elements if (name := _child(element, "artist"))])
-
-
-def _collection(builder: PieceBuilder, field: str, elements: list[Element]) -> None:
-    """Take the films that a film belongs to, whose name newer files have in an element of its own."""
-    names = [_child(element, "name") or text_of(element) for element in elements]
-    builder.keywords(field, "collection", [name for name in names if name])
-
-
 def _child(element: Element, name: str) -> str:
     return next((text_of(child) for child in element if local_name(child.tag) == name), "")
 
 
-def _picture(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
+def _names_of(elements: list[Element], name: str, most: int | None = None) -> list[str]:
+    return [text for element in elements if (text := _child(element, name))][:most]
+
+
+def _collections(elements: list[Element]) -> list[str]:
+    """Return the films that a film belongs to, whose name newer files have in an element of its own."""
+    names = [_child(element, "name") or text_of(element) for element in elements]
+    return [name for name in names if name]
+
+
+def _take_picture(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
     """Take the address of the first poster, where it is one: most pictures lie beside the file."""
     pictures: Iterable[tuple[str, str]] = (
         [(element.get("aspect", "poster"), text_of(element)) for element in elements]
@@ -462,7 +453,7 @@ def _picture(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
 
 
-def _average(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
+def _take_average(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
     """Take what others think on average: the rating that is the default, or the only one."""
     ratings = [child for element in elements for child in element] if name == "ratings" else elements
     chosen = next((each for each in ratings if each.get("default") == _TRUE), ratings[0] if ratings else None)
@@ -475,12 +466,12 @@ def _average(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
 
 
 _NFO_ELEMENTS: Mapping[str, FieldTaker] = {
-    "actor": _actors,
-    "albumartistcredits": _credited,
-    "set": _collection,
-    "thumb": _picture,
-    "art": _picture,
-    "rating": _average,
-    "ratings": _average,
+    "actor": keywords("actor", read=partial(_names_of, name="name", most=ACTORS)),
+    "albumartistcredits": keywords("artist", read=partial(_names_of, name="artist")),
+    "set": keywords("collection", read=_collections),
+    "thumb": _take_picture,
+    "art": _take_picture,
+    "rating": _take_average,
+    "ratings": _take_average,
 }
 """What becomes of elements that hold others, or attributes that matter."""

@@ -1,17 +1,17 @@
 """Libraries: records of books and other works, as the book trade (ONIX 3) and libraries (MARC in XML) exchange them."""
 
-import functools
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import Files, InputFile, UnreadableFile, amount
 from penchant_import.markup import local_name, outline, read_items, text_of
 from penchant_import.options import ImportOptions
-from penchant_import.pieces import FieldTaker, IdRegister, PieceBuilder, parts
+from penchant_import.pieces import FieldTaker, IdRegister, PieceBuilder, extra, keywords, leave_field, parts, skip_field
 from penchant_import.report import Notes
 
 # ONIX: https://www.editeur.org/93/Release-3.0-Downloads/ has its elements, their short names and the lists of codes.
@@ -91,8 +91,7 @@ def _product(product: Element, where: tuple[str, int], options: ImportOptions, n
     piece_id = _product_id(product, options)
     if not piece_id:
         return problem_draft(DraftKind.PIECE, where, field, f"Found a product without {field}.")
-    builder = PieceBuilder(notes, *where, piece_id, options=options)
-    notes.mapped(where[0], field, "id")
+    builder = PieceBuilder(notes, *where, piece_id, id_field=field, options=options)
     builder.keep("ProductIdentifier", ISBN, isbn)
     builder.label("TitleDetail", _title(product.findall("DescriptiveDetail/TitleDetail")))
     builder.description("TextContent", _described(product.findall("CollateralDetail/TextContent")))
@@ -102,7 +101,7 @@ def _product(product: Element, where: tuple[str, int], options: ImportOptions, n
     for part in product:
         for element in part if part.tag in _BLOCKS else (part,):
             if element.tag not in _READ:
-                _ONIX.get(element.tag, _leave)(builder, element.tag, element)
+                _ONIX.get(element.tag, leave_field)(builder, element.tag, element)
     return builder.draft()
 
 
@@ -173,10 +172,6 @@ def _markup(element: Element) -> str:
     return "".join(written)
 
 
-def _leave(builder: PieceBuilder, field: str, _element: Element) -> None:
-    builder.leave(field)
-
-
 def _take_contributor(builder: PieceBuilder, field: str, contributor: Element) -> None:
     role = _text(contributor, "ContributorRole")
     inverted = _text(contributor, "PersonNameInverted").partition(", ")
@@ -194,11 +189,11 @@ def _take_contributor(builder: PieceBuilder, field: str, contributor: Element) -
         builder.keywords(f"{field} ({role})", _ROLES[role], [name])
 
 
-def _take_collection(builder: PieceBuilder, field: str, collection: Element) -> None:
+def _collection_names(collection: Element) -> list[str]:
     elements = collection.findall("TitleDetail/TitleElement")
     # The level 02 is that of the collection; a number stands at the level of the product.
-    names = [_own_title(each) for each in elements if _text(each, "TitleElementLevel") == "02"]
-    builder.keywords(field, "series", [name for name in names if name])
+    names = [_own_title(element) for element in elements if _text(element, "TitleElementLevel") == "02"]
+    return [name for name in names if name]
 
 
 def _take_subject(builder: PieceBuilder, field: str, subject: Element) -> None:
@@ -228,34 +223,25 @@ def _levels(scheme: str, code: str) -> list[str]:
     return [code[:end] for end in range(first, len(code))] + [code]
 
 
-def _take_language(builder: PieceBuilder, field: str, language: Element) -> None:
-    role = _text(language, "LanguageRole")
-    if role == "01":
-        builder.keywords(field, "language", [_text(language, "LanguageCode")])
-    else:
-        builder.leave(f"{field} ({role})")
+def _of_kinds(path: str, kinds: Collection[str], take: FieldTaker) -> FieldTaker:
+    """Return what takes an element that says by a code that it is of one of these kinds; others are left out."""
+
+    def take_kind(builder: PieceBuilder, field: str, element: Element) -> None:
+        kind = _text(element, path)
+        if kind in kinds:
+            take(builder, field, element)
+        else:
+            builder.leave(f"{field} ({kind})")
+
+    return take_kind
 
 
 def _take_extent(builder: PieceBuilder, field: str, extent: Element) -> None:
-    kind, unit, value = (_text(extent, f"Extent{each}") for each in ("Type", "Unit", "Value"))
-    if kind in ("00", "11") and unit == "03" and re.fullmatch(r"\d{1,6}", value, re.ASCII):
+    value = _text(extent, "ExtentValue")
+    if _text(extent, "ExtentUnit") == "03" and re.fullmatch(r"\d{1,6}", value, re.ASCII):
         builder.keep(field, "pages", int(value))
     else:
-        builder.leave(f"{field} ({kind})")
-
-
-def _take_text(builder: PieceBuilder, field: str, text: Element) -> None:
-    kind = _text(text, "TextType")
-    if kind not in _TEXTS:
-        builder.leave(f"{field} ({kind})")
-
-
-def _take_resource(builder: PieceBuilder, field: str, resource: Element) -> None:
-    kind = _text(resource, "ResourceContentType")
-    if kind == "01":
-        builder.keep(field, "image", _text(resource, "ResourceVersion/ResourceLink"))
-    else:
-        builder.leave(f"{field} ({kind})")
+        builder.leave(f"{field} ({_text(extent, 'ExtentType')})")
 
 
 def _take_status(builder: PieceBuilder, field: str, status: Element) -> None:
@@ -277,23 +263,23 @@ def _take_date(builder: PieceBuilder, field: str, date: Element) -> None:
         builder.leave(field)
 
 
-def _named(category: str, path: str) -> FieldTaker:
-    return lambda builder, field, element: builder.keywords(
-        field, category, [name] if (name := _text(element, path)) else []
-    )
+def _names_at(path: str) -> Callable[[Element], list[str]]:
+    return lambda element: [name] if (name := _text(element, path)) else []
 
 
 _ONIX: Mapping[str, FieldTaker] = {
-    "ProductForm": lambda builder, field, element: builder.keep(field, "form", text_of(element)),
-    "Collection": _take_collection,
+    "ProductForm": extra("form", read=text_of),
+    "Collection": keywords("series", read=_collection_names),
     "Contributor": _take_contributor,
     "Subject": _take_subject,
-    "Language": _take_language,
-    "Extent": _take_extent,
-    "TextContent": _take_text,
-    "SupportingResource": _take_resource,
-    "Imprint": _named("imprint", "ImprintName"),
-    "Publisher": _named("publisher", "PublisherName"),
+    "Language": _of_kinds("LanguageRole", ("01",), keywords("language", read=partial(_text, path="LanguageCode"))),
+    "Extent": _of_kinds("ExtentType", ("00", "11"), _take_extent),
+    "TextContent": _of_kinds("TextType", _TEXTS, skip_field),
+    "SupportingResource": _of_kinds(
+        "ResourceContentType", ("01",), extra("image", read=partial(_text, path="ResourceVersion/ResourceLink"))
+    ),
+    "Imprint": keywords("imprint", read=_names_at("ImprintName")),
+    "Publisher": keywords("publisher", read=_names_at("PublisherName")),
     "PublishingStatus": _take_status,
     "PublishingDate": _take_date,
 }
@@ -348,12 +334,12 @@ def read_marcxml(files: Files, options: ImportOptions, notes: Notes) -> Iterator
             draft = _piece(record, piece_id, (file.name, line), options, notes)
             if draft.problem or known.admits(draft, piece_id):
                 yield draft
-        files.findings[file] = functools.partial(_found_records, files, file, kinds)
+        files.findings[file] = partial(_found_records, files, file, kinds)
 
 
 def _found_records(files: Files, file: InputFile, kinds: Counter[str]) -> str:
-    told = "; ".join(f"{amount(count, 'records')}: {reason}" for reason, count in kinds.items())
-    return told or f"{outline(files, file)}; a file of MARC has <record>"
+    reasons = "; ".join(f"{amount(count, 'records')}: {reason}" for reason, count in kinds.items())
+    return reasons or f"{outline(files, file)}; a file of MARC has <record>"
 
 
 class _MarcRecord:
@@ -407,15 +393,14 @@ def _piece(record: _MarcRecord, piece_id: str, where: tuple[str, int], options: 
     id_field = options.id_column or "001"
     if not piece_id:
         return problem_draft(DraftKind.PIECE, where, id_field, record.problem(id_field))
-    builder = PieceBuilder(notes, *where, piece_id, options=options)
-    notes.mapped(where[0], id_field, "id")
+    builder = PieceBuilder(notes, *where, piece_id, id_field=id_field, options=options)
     # The sixth letter of the leader is the record's state.
     if record.leader[5:6] == "d":
         builder.hide("leader")
     _take_coded(builder, record.controls.get("008", ""))
     for field in record.fields:
         tag = field.get("tag", "")
-        _MARC.get(tag, _leave)(builder, tag, field)
+        _MARC.get(tag, leave_field)(builder, tag, field)
     return builder.draft()
 
 
@@ -467,26 +452,14 @@ def _take_heading(main: str) -> FieldTaker:
     return take
 
 
-def _listed(category: str) -> FieldTaker:
-    return lambda builder, tag, field: builder.keywords(tag, category, _subfields(field, "a"))
-
-
-def _kept(member: str, code: str = "a") -> FieldTaker:
-    return lambda builder, tag, field: builder.keep(tag, member, _first(field, code))
-
-
-def _classified(category: str, levels: Callable[[str], list[str]]) -> FieldTaker:
-    return lambda builder, tag, field: builder.keywords(tag, category, levels(_first(field, "a")))
-
-
-def _dewey(number: str) -> list[str]:
+def _dewey(field: Element) -> list[str]:
     """Return the three digits of a class, and the whole number."""
-    number = number.replace("/", "").strip("[]' ")
+    number = _first(field, "a").replace("/", "").strip("[]' ")
     return list(dict.fromkeys((number[:3], number))) if re.match(r"\d{3}", number, re.ASCII) else []
 
 
-def _congress(number: str) -> list[str]:
-    match = _CLASS.match(number)
+def _congress(field: Element) -> list[str]:
+    match = _CLASS.match(_first(field, "a"))
     return [match[0]] if match else []
 
 
@@ -501,15 +474,13 @@ def _take_title(builder: PieceBuilder, tag: str, field: Element) -> None:
 
 
 def _take_summary(builder: PieceBuilder, tag: str, field: Element) -> None:
-    """Take a summary with its marks, since it is read as a whole."""
+    # With its marks, since it is read as a whole.
     builder.description(tag, " ".join(text_of(part) for part in field if part.get("code") in ("a", "b")))
 
 
-def _take_isbn(builder: PieceBuilder, tag: str, field: Element) -> None:
-    """Take an ISBN; a word behind it says of which binding it is."""
-    number = next(iter(parts(_first(field, "a"), " ")), "")
-    if number:
-        builder.keep(tag, ISBN, number.replace("-", ""))
+def _isbn_of(field: Element) -> str:
+    """Return an ISBN; a word behind it says of which binding it is."""
+    return next(iter(parts(_first(field, "a"), " ")), "").replace("-", "")
 
 
 def _take_publisher(builder: PieceBuilder, tag: str, field: Element) -> None:
@@ -540,12 +511,12 @@ def _take_link(builder: PieceBuilder, tag: str, field: Element) -> None:
 
 
 _MARC: Mapping[str, FieldTaker] = {
-    "020": _take_isbn,
-    "022": _kept("issn"),
-    "050": _classified("lcc", _congress),
-    "080": _listed("udc"),
-    "082": _classified("dewey", _dewey),
-    "083": _classified("dewey", _dewey),
+    "020": extra(ISBN, read=_isbn_of),
+    "022": extra("issn", read=partial(_first, code="a")),
+    "050": keywords("lcc", read=_congress),
+    "080": keywords("udc", read=partial(_subfields, codes="a")),
+    "082": keywords("dewey", read=_dewey),
+    "083": keywords("dewey", read=_dewey),
     "084": _take_scheme,
     **dict.fromkeys(("100", "110", "111", "700", "710", "711"), _take_person),
     "245": _take_title,
@@ -558,7 +529,7 @@ _MARC: Mapping[str, FieldTaker] = {
     **{tag: _take_heading("subject") for tag in ("600", "610", "611", "630", "650")},
     "648": _take_heading("period"),
     "651": _take_heading("place"),
-    "653": _listed("keyword"),
+    "653": keywords("keyword", read=partial(_subfields, codes="a")),
     "655": _take_heading("genre"),
     "856": _take_link,
 }

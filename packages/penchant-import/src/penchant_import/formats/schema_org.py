@@ -432,8 +432,7 @@ class _ThingReader:
         if not piece_id:
             detail = f"Found {_name(self._node)!r} without an id; one of {', '.join(chosen)} is accepted."
             return "", problem_draft(DraftKind.PIECE, self._where, "", detail)
-        builder = PieceBuilder(self._notes, *self._where, piece_id, options=self._options)
-        self._notes.mapped(self._where[0], name, "id")
+        builder = PieceBuilder(self._notes, *self._where, piece_id, id_field=name, options=self._options)
         builder.label(next(each for each in _LABELS if self._node.get(each)), _name(self._node))
         for field_name, value in self._node.items():
             if value not in (None, "", []):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from penchant_import.drafts import Draft
@@ -15,6 +16,7 @@ from penchant_import.pieces import (
     SOLD_OUT,
     FieldTaker,
     PieceBuilder,
+    RowTaker,
     extra,
     hide_if,
     keywords,
@@ -22,14 +24,29 @@ from penchant_import.pieces import (
     merge_rows,
     parts,
     skip_field,
+    take_fields,
     window,
 )
 from penchant_import.report import Notes
 from penchant_import.texts import plain_text
 
-ENDINGS = ("csv",)
+_SUMMARIES = frozenset({"short_description", "shortdescription"})
 
 
+def take_product(
+    takers: Mapping[str, FieldTaker], fields: Mapping[str, str], builder: PieceBuilder, values: Mapping[str, Any]
+) -> None:
+    """Take the values of a product by what its columns are; a summary describes it where nothing longer does."""
+    is_described = any(value and fields.get(column) == "description" for column, value in values.items())
+    for column, value in values.items():
+        field = fields.get(column, "")
+        if value and field in _SUMMARIES and not is_described:
+            builder.description(column, value)
+        elif value:
+            takers.get(field, leave_field)(builder, column, value)
+
+
+SUMMARY = extra("shortDescription", read=plain_text)
 _SHOPIFY_IDS = ("handle", "urlhandle")
 _SHOPIFY_STATE = hide_if(lambda value: value.lower() in {"false", "draft", "archived", "unlisted"})
 
@@ -68,7 +85,7 @@ _NO_OPTION = "Default Title"
 
 def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the products of Shopify, which have a row for each variant and each picture; rows may end early."""
-    for file in files.taken(*ENDINGS):
+    for file in files.taken("csv"):
         columns = files.columns(file, options.form)
         if options.id_column is not None:
             require_columns(file, [options.id_column], columns)
@@ -76,7 +93,7 @@ def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator
         if id_column is None:
             raise UnreadableFile(f"{file}: no column Handle; an export of products is accepted (Products, Export).")
         rows = _noting_filled(files.rows(file, options.form, fill=True), file.name, notes)
-        yield from merge_rows(rows, file.name, id_column, options, notes, _ShopifyProducts(id_column).take)
+        yield from merge_rows(rows, file.name, id_column, options, notes, _shopify_taker(id_column))
 
 
 def _noting_filled(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterator[TableRow]:
@@ -86,28 +103,28 @@ def _noting_filled(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterato
         yield row
 
 
-class _ShopifyProducts:
-    """Takes the rows of products; names of options stand in the first row of a product alone."""
+def _shopify_taker(id_column: str) -> RowTaker:
+    """Return what takes the rows of products; names of options stand in the first row of a product alone."""
+    product, names = "", dict[str, str]()
 
-    def __init__(self, id_column: str) -> None:
-        self._id_column = id_column
-        self._product = ""
-        self._options: dict[str, str] = {}
-
-    def take(self, builder: PieceBuilder, values: Mapping[str, Any]) -> None:
+    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
+        nonlocal product
         # The names of another product's options do not count for this one.
-        if values[self._id_column] != self._product:
-            self._product, self._options = values[self._id_column], {}
+        if values[id_column] != product:
+            product = values[id_column]
+            names.clear()
         for column, value in values.items():
             option = _OPTION.fullmatch(plain(column))
-            if not value or column == self._id_column:
+            if not value or column == id_column:
                 continue
             if option is None:
                 _SHOPIFY.get(plain(column), leave_field)(builder, column, value)
             elif option[2] == "name":
-                self._options[option[1]] = value.lower()
+                names[option[1]] = value.lower()
             elif value != _NO_OPTION:
-                builder.qualities(column, self._options.get(option[1], "option"), [value])
+                builder.qualities(column, names.get(option[1], "option"), [value])
+
+    return take
 
 
 _ID = "id"
@@ -144,11 +161,7 @@ def read_merchant(files: Files, options: ImportOptions, notes: Notes) -> Iterato
     """Yield the products of a feed; those of a group that stand together are one with ``--id-column item_group_id``."""
     id_field = options.id_column or _ID
 
-    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        for field, value in values.items():
-            if value and field != id_field:
-                _MERCHANT.get(field, leave_field)(builder, field, value)
-
+    take = partial(take_fields, {**_MERCHANT, id_field: skip_field})
     for file in files.taken("xml", "tsv", "txt", "csv"):
         is_xml = next(iter(files.lines(file)), (0, b""))[1].lstrip().startswith(b"<")
         rows = _feed_items(files, file, id_field) if is_xml else _feed_rows(files, file, options, id_field)
@@ -210,10 +223,9 @@ _NO = ("", "no", "default")
 """Values that say nothing: an attribute that a product does not have, the set of those that belong to none."""
 
 
-def _magento_paths(builder: PieceBuilder, field: str, value: str) -> None:
-    """Take the levels of paths below the root, which is the same for all products of a shop."""
-    levels = (parts(path, "/")[1:] for path in value.split(","))
-    builder.keywords(field, "category", [level for path in levels for level in path])
+def _levels_below_root(value: str) -> list[str]:
+    """Return the levels of paths but for the root, which is the same for all products of a shop."""
+    return [level for path in value.split(",") for level in parts(path, "/")[1:]]
 
 
 def _magento_attributes(builder: PieceBuilder, field: str, value: str) -> None:
@@ -229,11 +241,10 @@ _MAGENTO: Mapping[str, FieldTaker] = {
     **dict.fromkeys((_SKU, _VIEW, "product_type"), skip_field),
     "name": LABEL,
     "description": DESCRIPTION,
-    "categories": _magento_paths,
+    "short_description": SUMMARY,
+    "categories": keywords("category", read=_levels_below_root),
     "additional_attributes": _magento_attributes,
-    "attribute_set_code": lambda builder, field, value: builder.keywords(
-        field, "attribute set", [value] if value.lower() not in _NO else []
-    ),
+    "attribute_set_code": keywords("attribute set", read=lambda value: [] if value.lower() in _NO else [value]),
     "country_of_manufacture": keywords("country"),
     "product_online": hide_if(lambda value: value != "1"),
     "visibility": hide_if(lambda value: "catalog" not in value.lower()),
@@ -248,16 +259,7 @@ _MAGENTO: Mapping[str, FieldTaker] = {
 
 def read_magento(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the products of Magento; rows without an SKU go on with the product above."""
-
-    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        described = bool(values.get("description"))
-        for column, value in values.items():
-            if value and column == "short_description":
-                _take_summary(builder, column, value, described=described)
-            elif value:
-                _MAGENTO.get(column, leave_field)(builder, column, value)
-
-    for file in files.taken(*ENDINGS):
+    for file in files.taken("csv"):
         columns = files.columns(file, options.form)
         if not set(columns) >= set(_MAGENTO_NEEDED):
             raise UnreadableFile(
@@ -266,6 +268,7 @@ def read_magento(files: Files, options: ImportOptions, notes: Notes) -> Iterator
         id_column = options.id_column or _SKU
         require_columns(file, [id_column], columns)
         rows = _of_all_views(files.rows(file, options.form), id_column, file.name, notes)
+        take = partial(take_product, _MAGENTO, dict(zip(columns, columns, strict=True)))
         yield from merge_rows(rows, file.name, id_column, options, notes, take)
 
 
@@ -282,14 +285,6 @@ def _of_all_views(rows: Iterable[TableRow], id_column: str, file: str, notes: No
             yield row._replace(values=row.values | {id_column: product})
 
 
-def _take_summary(builder: PieceBuilder, field: str, value: str, *, described: bool) -> None:
-    """Take a short description, which describes the product where nothing longer does."""
-    if described:
-        builder.keep(field, "shortDescription", plain_text(value))
-    else:
-        builder.description(field, value)
-
-
 # PrestaShop: docs/csv_import of its source has an example, whose columns its importer takes by their order.
 
 _LIST, _FLAG, _FEATURE = "(x,y,z", "(0/1)", re.compile(r"\([^():]+:[^():]+:[^():]+\)")
@@ -304,8 +299,8 @@ _PRESTASHOP_WORDS: Mapping[str, str] = {
     "prezzotasseescluse preçosemimposto cenanetto pricetaxincluded prixttc price prix precio preis prezzo preço cena",
     "brand": "manufacturer brand fabricant marque fabricante marca hersteller marke produttore producent marka merk",
     "stock": "quantity quantité cantidad menge anzahl quantità quantidade ilość hoeveelheid aantal",
-    "summary": "summary shortdescription résumé récapitulatif resumen kurzbeschreibung zusammenfassung riepilogo "
-    "resumo podsumowanie samenvatting",
+    "shortdescription": "summary shortdescription résumé récapitulatif resumen kurzbeschreibung zusammenfassung "
+    "riepilogo resumo podsumowanie samenvatting",
     "description": "description descripción beschreibung descrizione descrição opis beschrijving omschrijving",
     "tags": "tags balises etiquetas étiquettes motsclés schlagwörter stichwörter tag etichette tagi",
     "visibility": "visibility visibilité visibilidad sichtbarkeit visibilità visibilidade widoczność zichtbaarheid",
@@ -318,6 +313,12 @@ _PRESTASHOP_NAMES = {name: field for field, names in _PRESTASHOP_WORDS.items() f
 """Headings as they are compared, without what stands in parentheses, in the languages of most shops."""
 
 
+def _take_orderable(builder: PieceBuilder, field: str, value: str) -> None:
+    """Take that a product cannot be ordered; one that can goes by its stock."""
+    if value == "0":
+        builder.orderable(field, is_so=False)
+
+
 def _feature_pairs(builder: PieceBuilder, field: str, value: str) -> None:
     """Take features as keywords of categories of their names: ``Fabric:Cotton:1, Style:Casual:2``."""
     for feature in parts(value, ","):
@@ -325,6 +326,7 @@ def _feature_pairs(builder: PieceBuilder, field: str, value: str) -> None:
         builder.qualities(f"{field}/{name}", name.strip().lower(), parts(text.partition(":")[0], ";"))
 
 
+_CHOSEN_ID = "(id)"
 _PRESTASHOP: Mapping[str, FieldTaker] = {
     "name": LABEL,
     "category": lambda builder, field, value: builder.qualities(
@@ -338,15 +340,18 @@ _PRESTASHOP: Mapping[str, FieldTaker] = {
     "condition": keywords("condition"),
     "stock": PieceBuilder.stock,
     "description": DESCRIPTION,
-    "image": lambda builder, field, value: builder.keep(field, "image", parts(value, ",")[0]),
+    "shortdescription": SUMMARY,
+    "image": extra("image", read=lambda value: next(iter(parts(value, ",")), None)),
     "sku": extra("sku"),
+    "orderable": _take_orderable,
     "feature": _feature_pairs,
+    _CHOSEN_ID: skip_field,
 }
 
 
 def read_prestashop(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the products of PrestaShop, in the form that its importer takes, or as its list of products is exported."""
-    for file in files.taken(*ENDINGS):
+    for file in files.taken("csv"):
         columns = files.columns(file, options.form)
         fields = _prestashop_fields(columns)
         by_field = {field: column for column, field in reversed(list(fields.items()))}
@@ -361,7 +366,7 @@ def read_prestashop(files: Files, options: ImportOptions, notes: Notes) -> Itera
         id_column = options.id_column or by_field.get("id") or by_field.get("sku")
         if id_column is None:
             raise UnreadableFile(f"{file}: no column of ids or references; name one with --id-column.")
-        take = _PrestashopProducts(fields, id_column).take
+        take = partial(take_product, _PRESTASHOP, {**fields, id_column: _CHOSEN_ID})
         yield from merge_rows(files.rows(file, options.form), file.name, id_column, options, notes, take)
 
 
@@ -389,26 +394,3 @@ def _prestashop_fields(columns: Sequence[str]) -> Mapping[str, str]:
     if lists and "active" not in fields.values():
         fields |= {column: "active" for column in columns[: lists[0]] if _FLAG in column}
     return fields
-
-
-class _PrestashopProducts:
-    """Takes the rows of products, whose columns are those fields."""
-
-    def __init__(self, fields: Mapping[str, str], id_column: str) -> None:
-        self._fields = fields
-        self._id_column = id_column
-
-    def take(self, builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        """Take the values of a product; it can be ordered where there are any, unless it says otherwise."""
-        described = any(value and self._fields.get(column) == "description" for column, value in values.items())
-        for column, value in values.items():
-            field = self._fields.get(column, "")
-            if not value or column == self._id_column:
-                continue
-            if field == "summary":
-                _take_summary(builder, column, value, described=described)
-            elif field == "orderable":
-                if value == "0":
-                    builder.orderable(column, is_so=False)
-            else:
-                _PRESTASHOP.get(field, leave_field)(builder, column, value)

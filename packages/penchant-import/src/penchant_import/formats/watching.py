@@ -15,9 +15,9 @@ from penchant_import.pieces import (
     PieceBuilder,
     extra,
     keywords,
-    leave_field,
     parts,
     take_day,
+    take_fields,
     take_label,
 )
 from penchant_import.report import NO_PLACE, Notes
@@ -180,13 +180,13 @@ _NOT_THEIRS = re.compile(r"(hidden|comments|likes|notes|network)\b", re.IGNORECA
 """Files of a backup about other things: what is hidden from lists, and what people write."""
 
 
-def _ids(builder: PieceBuilder, name: str, value: Any) -> None:
+def _take_ids(builder: PieceBuilder, name: str, value: Any) -> None:
     for service in ("imdb", "tmdb", "tvdb"):
         if isinstance(value, dict) and value.get(service):
             builder.keep(f"{name}/{service}", f"{service}Id", value[service])
 
 
-def _poster(builder: PieceBuilder, name: str, value: Any) -> None:
+def _take_poster(builder: PieceBuilder, name: str, value: Any) -> None:
     """Keep the first poster; Trakt leaves the scheme out of addresses of pictures."""
     posters = value.get("poster") if isinstance(value, dict) else None
     if isinstance(posters, list) and posters and isinstance(posters[0], str):
@@ -211,8 +211,8 @@ _TRAKT: Mapping[str, FieldTaker] = {
     "rating": extra("averageRating"),
     "released": take_day,
     "first_aired": take_day,
-    "ids": _ids,
-    "images": _poster,
+    "ids": _take_ids,
+    "images": _take_poster,
 }
 
 
@@ -270,12 +270,9 @@ class _TraktReader:
         return self._draft(where, kind, piece_id, thing)
 
     def _draft(self, where: tuple[str, int], kind: str, piece_id: str, thing: Mapping[str, Any]) -> Draft:
-        builder = PieceBuilder(self._notes, *where, piece_id, options=self._options)
-        self._notes.mapped(where[0], f"{kind}/ids/{self._id}", "id")
+        builder = PieceBuilder(self._notes, *where, piece_id, id_field=f"{kind}/ids/{self._id}", options=self._options)
         builder.keywords(kind, "type", [kind])
-        for member, value in thing.items():
-            if value not in (None, "", []):
-                _TRAKT.get(member, leave_field)(builder, member, value)
+        take_fields(_TRAKT, builder, thing)
         slug = thing["ids"].get("slug")
         if slug:
             builder.keep("ids/slug", "link", f"https://trakt.tv/{kind}s/{slug}")

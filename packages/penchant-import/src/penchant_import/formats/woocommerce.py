@@ -13,6 +13,7 @@ from typing import Any
 
 from penchant_import.drafts import Draft
 from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
+from penchant_import.formats.shops import SUMMARY, take_product
 from penchant_import.measures import plain
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import (
@@ -20,16 +21,15 @@ from penchant_import.pieces import (
     LABEL,
     FieldTaker,
     PieceBuilder,
+    RowTaker,
     extra,
     hide_if,
     keywords,
-    leave_field,
     merge_rows,
     parts,
     skip_field,
 )
 from penchant_import.report import Notes
-from penchant_import.texts import plain_text
 
 _LANGUAGES = "woocommerce.tsv"
 _NUMBER = re.compile(r"\d+")
@@ -73,26 +73,21 @@ def _values(text: str) -> list[str]:
     return [value for value in values if value]
 
 
-def _keywords(category: str) -> FieldTaker:
-    return lambda builder, field, value: builder.keywords(field, category, _values(value))
-
-
 _IDS = ("id", "sku", "handle", "slug", "permalink")
 """Columns that name a product, the first that does."""
-_VISIBILITY = hide_if(lambda value: value not in {"visible", "catalog"})
 _FIELDS: Mapping[str, FieldTaker] = {
     "id": skip_field,
     "type": skip_field,
     "name": LABEL,
     "description": DESCRIPTION,
-    "shortdescription": lambda builder, field, value: builder.keep(field, "shortDescription", plain_text(value)),
-    "categories": lambda builder, field, value: keywords("category", ">")(builder, field, _values(value)),
-    "tags": _keywords("tag"),
-    "brands": _keywords("brand"),
-    "brand": _keywords("brand"),
+    "shortdescription": SUMMARY,
+    "categories": keywords("category", ">", read=_values),
+    "tags": keywords("tag", read=_values),
+    "brands": keywords("brand", read=_values),
+    "brand": keywords("brand", read=_values),
     "published": hide_if(lambda value: value != "1"),
-    "visibilityincatalog": _VISIBILITY,
-    "images": lambda builder, field, value: builder.keep(field, "image", _values(value)[0]),
+    "visibilityincatalog": hide_if(lambda value: value not in {"visible", "catalog"}),
+    "images": extra("image", read=lambda value: next(iter(_values(value)), None)),
     "regularprice": extra("price"),
     "saleprice": extra("salePrice"),
     "sku": extra("sku"),
@@ -122,7 +117,7 @@ def read_woocommerce(files: Files, options: ImportOptions, notes: Notes) -> Iter
         rows = _without_variations(files.rows(file, options.form), columns["type"], file.name, notes)
         if options.id_column is None:
             rows = _named_otherwise(rows, id_column, ids[1:], file.name, notes)
-        yield from merge_rows(rows, file.name, id_column, options, notes, _ProductTaker(fields).take)
+        yield from merge_rows(rows, file.name, id_column, options, notes, _taker(fields))
 
 
 def _fields_of(files: Files, file: InputFile, options: ImportOptions) -> Mapping[str, str]:
@@ -213,25 +208,20 @@ def _without_variations(rows: Iterable[TableRow], column: str, file: str, notes:
             yield row
 
 
-class _ProductTaker:
-    """Takes the rows of products, whose columns are those fields."""
+def _taker(fields: Mapping[str, str]) -> RowTaker:
+    """Return what takes a row; the values of an attribute become keywords of a category of its name."""
+    attributes = {column: match for column, field in fields.items() if (match := _ATTRIBUTE.fullmatch(field))}
 
-    def __init__(self, fields: Mapping[str, str]) -> None:
-        self._fields = fields
-
-    def take(self, builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        """Take the values of a product; those of an attribute become keywords of a category of its name."""
-        attributes = {column: _ATTRIBUTE.fullmatch(field) for column, field in self._fields.items()}
+    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
         # Names first: the column of an attribute's values may stand before that of its name.
-        names = {match[1]: values[each].lower() for each, match in attributes.items() if match and match[2] == "name"}
-        described = any(self._fields[column] == "description" and value for column, value in values.items())
-        for column, value in values.items():
-            attribute, field = attributes[column], self._fields[column]
-            if not value or (attribute and attribute[2] == "name"):
-                continue
-            if attribute:
-                builder.qualities(column, names.get(attribute[1]) or "attribute", _values(value))
-            elif field == "shortdescription" and not described:
-                builder.description(column, value)
-            else:
-                _FIELDS.get(field, leave_field)(builder, column, value)
+        names = {match[1]: values[column].lower() for column, match in attributes.items() if match[2] == "name"}
+
+        def take_attribute(builder: PieceBuilder, column: str, value: str) -> None:
+            match = attributes[column]
+            if match[2] != "name":
+                builder.qualities(column, names.get(match[1]) or "attribute", _values(value))
+
+        takers = {**_FIELDS, **{match[0]: take_attribute for match in attributes.values()}}
+        take_product(takers, fields, builder, values)
+
+    return take

@@ -172,8 +172,7 @@ class _ItemReader:
         if not piece_id:
             detail = f"Found an item without {' or '.join(self._names)}."
             return problem_draft(DraftKind.PIECE, self._where, "", detail)
-        builder = PieceBuilder(self._notes, *self._where, piece_id, options=self._options)
-        self._notes.mapped(self._where[0], name, "id")
+        builder = PieceBuilder(self._notes, *self._where, piece_id, id_field=name, options=self._options)
         builder.catalogs("post_type", [kind])
         is_shown = self._is_public()
         if not is_shown:
