@@ -20,7 +20,7 @@ CARD: Mapping[str, FieldTaker] = {"title": LABEL, "by": keywords("author", "/"),
 
 def read_cards(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the books of card files: a card a line, fields with colons and bars between them."""
-    for file in files.taken("cards"):
+    for file in files.select("cards"):
         for number, line in files.lines(file):
             fields = dict(field.split(": ", 1) for field in line.decode().split(" | "))
             builder = PieceBuilder(notes, file.name, number, fields.pop("no"), options=options)

@@ -135,9 +135,9 @@ def test_of_columns_that_fit_an_option_the_longest_is_meant(names: list[str], se
     column = max(names, key=len)
 
     for written in (f"c={column}:{separator}", f"c={column}"):
-        found = parse_column(written).among(names) if not column.startswith(":") else None
+        found = parse_column(written).resolve(names) if not column.startswith(":") else None
         assert found is None or len(found.column) >= len(column)
-        assert found is None or found.written == written
+        assert found is None or found.option_text == written
 
 
 @pytest.mark.parametrize("encoding", ("klingon", "zlib", "undefined"))

@@ -120,7 +120,7 @@ def test_export_import_export_gives_equal_bytes(
         first = exported(storage)
         (folders[1] / "b.ndjson").write_bytes(first)
         work = Import("ndjson", Folder(folders[1]).files(), ImportOptions(), target=target(storage, "t"))
-        work.check_first(path, lambda _done: None)
+        work.check_all(path, lambda _done: None)
         work.run(lambda _done: None)
 
         assert exported(storage, source="t") == first

@@ -23,7 +23,7 @@ from penchant_import.fetching import (
     address_problem,
     fetch,
     is_public,
-    shown_address,
+    redact_address,
 )
 
 FILE = Answer(200, b"id\na\n", {"etag": '"1"', "last-modified": "Mon, 23 Nov 2026 00:00:00 GMT"})
@@ -186,9 +186,9 @@ def test_what_may_be_secret_of_an_address_is_never_shown(tmp_path: Path) -> None
     with answering(Answer(500)) as server, pytest.raises(FetchFailure) as refused:
         fetch(server.address.replace("//", "//user:pass@") + "/x?token=abc", tmp_path, rules=rules(server))
 
-    assert shown_address(secret) == "https://shop.example:444/feed.xml?…"
+    assert redact_address(secret) == "https://shop.example:444/feed.xml?…"
     assert refused.value.detail == f"{server.address} answered 500."
-    assert "(an address" in shown_address("https://[::1")
+    assert "(an address" in redact_address("https://[::1")
 
 
 def test_an_answer_that_never_ends_is_left_at_the_bound(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 from import_folders import Folder, drafted
 from penchant.errors import Refused
 from penchant_engine.model import InteractionType
-from penchant_import.drafts import NO_TIME, type_named, type_of_rating
+from penchant_import.drafts import NO_TIME_REASON, find_type, type_of_rating
 from penchant_import.moments import read_moment
 from penchant_import.options import KeywordColumn
-from penchant_import.pieces import NOTHING
+from penchant_import.pieces import PLACEHOLDER_REASON
 from penchant_import.placeholders import is_never, is_nobody
 
 GORSE_ITEM = {
@@ -298,14 +298,14 @@ def test_a_placeholder_is_no_keyword_in_any_format(
 
     assert {key for keywords in piece["categories"].values() for key in keywords} <= {"b"}
     assert "catalogs" not in piece["filters"]
-    assert any(reason.endswith(NOTHING) for reason, *_ in folder.left_out().values())
+    assert any(reason.endswith(PLACEHOLDER_REASON) for reason, *_ in folder.left_out().values())
 
 
 def test_an_interaction_at_no_time_is_left_out_unless_it_may_happen_now(folder: Folder) -> None:
     folder.write("purchases.csv", "user_id,item_id,timestamp", "kim,1,0001-01-01T00:00:00Z", "kim,2,2026-11-01")
 
     assert [each["contentId"] for each in folder.read("recombee")] == ["2"]
-    assert folder.left_out()["purchases.csv", "timestamp"] == (NO_TIME, 1, 2)
+    assert folder.left_out()["purchases.csv", "timestamp"] == (NO_TIME_REASON, 1, 2)
     assert "timestamp" not in folder.read("recombee", without_times=True)[0]
 
 
@@ -323,7 +323,7 @@ def test_ratings_are_divided_in_fifths_of_their_scale() -> None:
 
 
 def test_actions_are_known_however_they_are_spelt() -> None:
-    assert type_named("Add_To-Cart", {}) is InteractionType.BOOKMARK
-    assert type_named("click", {"click": InteractionType.PLAY}) is InteractionType.PLAY
-    assert type_named("sniff", {}) is None
-    assert type_named("sniff", {"*": InteractionType.WATCH}) is InteractionType.WATCH
+    assert find_type("Add_To-Cart", {}) is InteractionType.BOOKMARK
+    assert find_type("click", {"click": InteractionType.PLAY}) is InteractionType.PLAY
+    assert find_type("sniff", {}) is None
+    assert find_type("sniff", {"*": InteractionType.WATCH}) is InteractionType.WATCH

@@ -13,7 +13,7 @@ from clocks import set_back
 from penchant.cli import commands
 from penchant.cli.upkeep import export_source
 from penchant_import.commands.importing import import_files
-from penchant_import.drafts import type_named
+from penchant_import.drafts import find_type
 from penchant_import.formats import FORMATS
 
 ROOT = Path(__file__).parents[3]
@@ -87,4 +87,4 @@ def test_the_page_s_names_of_actions_are_known() -> None:
 
     assert len(rows) == 8
     for kind, names in rows:
-        assert {getattr(type_named(name, {}), "value", name) for name in names.split(", ")} == {kind}
+        assert {getattr(find_type(name, {}), "value", name) for name in names.split(", ")} == {kind}

@@ -17,8 +17,7 @@ from acceptance.processes import wait_until
 from acceptance.servers import Server
 from penchant.errors import Refused
 from penchant_engine.model import InteractionType
-from penchant_import.commands.pulling import read_interval, read_pull, spec_of
-from penchant_import.fetching import FetchRules
+from penchant_import.commands.pulling import pull_options, read_interval, read_pull
 from penchant_import.options import ImportOptions, KeywordColumn
 from penchant_import.pulling import Pull, PullOutcome, PullRun, PullSpec, StateFile, run_line
 
@@ -93,10 +92,11 @@ class Puller:
         """Return a pull of a file of the sites."""
         address = f"http://user:secret@{self.sites.host}{path}?token=secret"
         state = StateFile(self.folder / f"{more.pop('name', format_name)}.state")
-        rules = FetchRules(hosts=frozenset({self.sites.host}), limit_bytes=1 << 20)
+        options = more.pop("options", ImportOptions())
         source = more.pop("source", self.source)
-        more |= {"format": format_name, "address": address, "url": self.server.url, "source": source, "rules": rules}
-        return Pull(PullSpec(**more), self.server.key, state)
+        more |= {"format": format_name, "address": address, "url": self.server.url, "source": source}
+        spec = PullSpec(**more, hosts=[self.sites.host], limit_bytes=1 << 20)
+        return Pull(spec, options, self.server.key, state)
 
     def pieces(self, source: str | None = None) -> dict[str, Any]:
         """Return the pieces of a source."""
@@ -333,7 +333,7 @@ def written(puller: Puller) -> Path:
 
 
 def test_a_file_says_what_the_options_of_an_import_say(puller: Puller) -> None:
-    assert spec_of(read_pull(written(puller))).options == ImportOptions(
+    assert pull_options(read_pull(written(puller))) == ImportOptions(
         id_column="Key",
         keywords=(KeywordColumn(column="Tags", category="tag", separator="|"),),
         types={"seen": InteractionType.WATCH},

@@ -12,7 +12,7 @@ from penchant.errors import InvalidInput, PenchantError, Refused
 from penchant.model import EncodedPiece
 from penchant_engine.model import InteractionType
 from penchant_import.drafts import CheckedInteraction
-from penchant_import.remote import MAX_PAUSE_S, TRIES, RemoteTarget
+from penchant_import.remote import MAX_ATTEMPTS, MAX_PAUSE_S, RemoteTarget
 from penchant_import.rules import DEFAULT_WORDS
 
 
@@ -50,7 +50,7 @@ def test_a_server_that_stays_away_ends_the_import() -> None:
     with pytest.raises(Refused, match="Run the same command again"):
         target_at(f"http://127.0.0.1:{free_port()}", pauses).submit(PIECES)
 
-    assert len(pauses) == TRIES - 1
+    assert len(pauses) == MAX_ATTEMPTS - 1
 
 
 def test_interactions_and_settings_are_sent_as_the_interface_has_them() -> None:

@@ -281,7 +281,7 @@ def test_a_file_of_nobody_is_no_empty_file(folder: Folder, target: StoredTarget)
 
 def _checked_first(folder: Folder, target: StoredTarget, room: Path | None, name: str = "ndjson") -> Import:
     work = Import(name, folder.files(), ImportOptions(), target=target, checks=CHECKS)
-    work.check_first(room, lambda _done: None)
+    work.check_all(room, lambda _done: None)
     return work
 
 

@@ -8,10 +8,10 @@ import pytest
 from import_folders import Folder, drafted
 from penchant.errors import Refused
 from penchant_engine.model import InteractionType
-from penchant_import.drafts import NOW, DraftKind, RowProblem
+from penchant_import.drafts import UNTIMED_REASON, DraftKind, RowProblem
 from penchant_import.files import Files, InputFile, gather
 from penchant_import.formats import read_drafts
-from penchant_import.formats.tables import WHOLE
+from penchant_import.formats.tables import WHOLE_NUMBERS
 from penchant_import.options import ImportOptions, KeywordColumn
 
 
@@ -132,7 +132,7 @@ def test_of_folders_and_archives_only_known_files_are_taken(folder: Folder) -> N
 
     assert [piece["id"] for piece in folder.read("ndjson")] == ["a", "b", "c"]
     assert {file for file, _ in folder.left_out()} == {"LICENSE.txt", "README"}
-    assert [file.name for file in Files(gather([folder.path / "LICENSE.txt"])).taken("ndjson")] == ["LICENSE.txt"]
+    assert [file.name for file in Files(gather([folder.path / "LICENSE.txt"])).select("ndjson")] == ["LICENSE.txt"]
 
 
 def test_folders_without_a_known_file_and_damaged_archives_are_refused(folder: Folder) -> None:
@@ -293,7 +293,7 @@ def test_without_times_only_rows_without_a_time_happen_now_and_that_is_told(fold
     interactions = folder.read("csv", without_times=True)
 
     assert [each.get("timestamp") for each in interactions] == ["2026-11-01T00:00:00.000Z", None, None, None, None]
-    assert folder.left_out()["a.csv", "time"] == (NOW, 4, 3)
+    assert folder.left_out()["a.csv", "time"] == (UNTIMED_REASON, 4, 3)
     assert sum(isinstance(each, RowProblem) for each in folder.read("csv")) == 2
 
 
@@ -312,7 +312,7 @@ def test_ids_that_a_data_frame_wrote_with_a_point_are_whole_numbers_in_both_tabl
 
     assert (seven["id"], twelve["id"], view["userId"], view["contentId"]) == ("7", "12", "1", "7")
     assert isinstance(without, RowProblem)
-    told = [(each.file, each.field, each.count) for each in folder.notes.all_mapped() if each.to == WHOLE]
+    told = [(each.file, each.field, each.count) for each in folder.notes.all_mapped() if each.to == WHOLE_NUMBERS]
     assert sorted(told) == [("a.csv", "id", 2), ("b.csv", "item", 2), ("b.csv", "user", 1)]
 
 

@@ -30,7 +30,7 @@ def test_sentences_that_most_texts_have_go(folder: Folder) -> None:
     texts = [each["extras"]["description"] for each in folder.read("csv")]
 
     assert texts == [f"Made of {name}." for name in ("oak", "elm", "ash", "fir", "yew")]
-    assert list(folder.notes.boilerplate.found) == ["Free shipping!", "Washable."]
+    assert list(folder.notes.boilerplate.removed) == ["Free shipping!", "Washable."]
 
 
 def test_of_few_texts_nothing_is_boilerplate() -> None:

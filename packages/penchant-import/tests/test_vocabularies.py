@@ -17,7 +17,7 @@ from penchant.wire.words import read_vocabulary
 from penchant_import import vocabularies
 from penchant_import.files import UnreadableFile
 from penchant_import.hosting import Settings
-from penchant_import.vocabularies import VariantRow, VocabularyFile, put_in_force, read_vocabulary_file, write_table
+from penchant_import.vocabularies import VariantRow, VocabularyFile, apply_vocabulary, read_vocabulary_file, write_table
 
 HOST = CommandHost()
 TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -223,7 +223,7 @@ def test_a_vocabulary_is_added_to_what_there_is_or_takes_its_place(target: Store
     target.put("settings", [b'{"halfLifeDays":7,"vocabulary":{"ignore":["a/x"]}}'])
 
     def put(words: Settings, *, replaces: bool = False) -> Vocabulary:
-        return read_vocabulary(put_in_force(HOST, target, VocabularyFile(words), replaces=replaces))
+        return read_vocabulary(apply_vocabulary(HOST, target, VocabularyFile(words), replaces=replaces))
 
     both = put({"aliases": [{"from": ["a/b"], "to": "a/c"}]})
     assert both == Vocabulary({"a/b": "a/c"}, frozenset({"a/x"}))

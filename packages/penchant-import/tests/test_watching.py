@@ -8,7 +8,7 @@ import pytest
 
 from import_folders import Folder, drafted, opinions_in
 from penchant.errors import Refused
-from penchant_import.drafts import NO_TIME, NOW
+from penchant_import.drafts import NO_TIME_REASON, UNTIMED_REASON
 
 FILMS = "Date,Name,Year,Letterboxd URI"
 ENTRIES = f"{FILMS},Rating,Rewatch,Tags,Watched Date"
@@ -279,7 +279,7 @@ def test_a_film_watched_in_1970_was_watched_at_no_known_time(folder: Folder) -> 
     folder.write("watched-history-1.json", json.dumps([{"watched_at": "1970-01-01T00:00:00.000Z", "movie": movie}]))
 
     assert [each["id"] for each in folder.read("trakt", user="kim")] == ["movie:481"]
-    assert folder.left_out()["watched-history-1.json", "Watch"][0] == NO_TIME
+    assert folder.left_out()["watched-history-1.json", "Watch"][0] == NO_TIME_REASON
     _, watched = folder.read("trakt", user="kim", without_times=True)
     assert "timestamp" not in watched
 
@@ -290,4 +290,4 @@ def test_without_times_what_has_a_time_that_is_not_understood_happens_now(folder
 
     assert len(folder.read("trakt", user="kim")) == 1
     assert "timestamp" not in folder.read("trakt", user="kim", without_times=True)[1]
-    assert (NOW, 1, 1) in folder.left_out().values()
+    assert (UNTIMED_REASON, 1, 1) in folder.left_out().values()

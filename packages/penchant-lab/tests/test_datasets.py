@@ -91,7 +91,7 @@ def test_tmdb_films_have_the_names_in_their_cells_and_their_credits(folder: Fold
 
     folder.write("notes.csv", "a,b", "1,2")
 
-    rope, plain = folder.read("tmdb")
+    rope, normalize_name = folder.read("tmdb")
 
     assert rope["categories"] == {
         "genre": ["Crime", "Thriller"],
@@ -101,7 +101,7 @@ def test_tmdb_films_have_the_names_in_their_cells_and_their_credits(folder: Fold
         "director": ["Cee Dee"],
     }
     assert rope["extras"] == {"description": "Two men.", "releaseDate": "1948-09-25"}
-    assert plain["categories"] == {"genre": ["Drama", "War"], "keyword": ["sea"], "language": ["fr"]}
+    assert normalize_name["categories"] == {"genre": ["Drama", "War"], "keyword": ["sea"], "language": ["fr"]}
     assert folder.left_out()["notes.csv", "(the whole file)"][0] == "neither a table of films nor one of credits"
 
 

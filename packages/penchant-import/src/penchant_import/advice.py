@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from penchant_engine.model import InteractionType, counted_portion
-from penchant_import.drafts import PICTURE_NAMES, CheckedInteraction, extras_of
+from penchant_import.drafts import PICTURE_NAMES, CheckedInteraction, read_extras
 from penchant_import.files import printable, quoted
 from penchant_import.hosting import Settings
-from penchant_import.measures import is_measure, plain
+from penchant_import.measures import is_measure, normalize_name
 from penchant_import.options import parse_column
 from penchant_import.rules import AUTO, MAX_MEMBERS, encode, name_problem
 from penchant_import.texts import read_list
@@ -28,31 +28,31 @@ MAX_BYTES = 64 * 1024 * 1024
 """What these may hold together."""
 MAX_ROWS = 200_000
 """Interactions that are kept where a source cannot be read: the first ones."""
-LOOKED_AT = 2_000
+MAX_SAMPLED_PIECES = 2_000
 """Pieces whose texts are looked at for advice: the first ones."""
-SHOWN_CATEGORIES = 4
-SHOWN_ADVICE = 2
+MAX_LISTED_CATEGORIES = 4
+MAX_ADVICE = 2
 SENTENCES_SHARE = 0.05
 """The share of texts that are sentences, from which on those of a column are not parted at commas."""
 MAX_KEYWORD_WORDS = 5
 """Words of a keyword: more are a sentence."""
-LEAST_ADVISED = 2
+MIN_ADVISED = 2
 """Pieces of which something is advised: one has no other to be like."""
 MAX_VALUE_LETTERS = 100
 """A longer text is no keyword, but a text to take words from."""
-LEAST_TEXT_LETTERS = 40
+MIN_MEAN_LETTERS = 40
 """Letters, in the mean, from which on texts are worth taking words from."""
 ADVISED_SHARE = 0.2
 """The share of pieces that have to share a value with others, for a field to be advised as keywords."""
 _WITHIN_NAMES = ("/", ">")
 """What may separate keywords, and rather stands within them: AC/DC."""
-ALONE_SHARE = 0.05
+UNJOINED_SHARE = 0.05
 """The share of pieces that share no keyword, or of lists without order, from which on something is advised."""
-EVERYWHERE = 0.95
+COMMON_SHARE = 0.95
 """The share of pieces from which on what is the same tells nothing of any."""
 BY_COLUMNS = frozenset({"csv", "parquet", "gorse", "recombee", "metarank"})
 """Formats that take ``--keywords``."""
-Row = tuple[str, str, InteractionType, int, int]
+SampleRow = tuple[str, str, InteractionType, int, int]
 """Who, with which piece, what, and when (ms since 1970 UTC)."""
 
 
@@ -99,7 +99,7 @@ class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     picture_hosts: list[str] = []
 
 
-_MEMBERS = {each.encode_name for each in msgspec.structs.fields(ImportVerdict)}
+_MEMBERS = {item.encode_name for item in msgspec.structs.fields(ImportVerdict)}
 
 
 class ImportSample:
@@ -111,7 +111,7 @@ class ImportSample:
     def __init__(self) -> None:
         self.named: set[tuple[str, str, str]] = set()
         self.pieces: dict[str, bytes] = {}
-        self.rows: list[Row] = []
+        self.rows: list[SampleRow] = []
         self.has_all_rows = True
         self._bytes = 0
 
@@ -143,32 +143,32 @@ def judge(
     categories that weigh something and are the same for nearly all pieces, ``language`` that of all texts together.
     """
     judged, idle, language = figures["judged"], figures["idle"], figures["language"]
-    verdict = msgspec.convert({name: each for name, each in figures.items() if name in _MEMBERS}, ImportVerdict)
+    verdict = msgspec.convert({name: item for name, item in figures.items() if name in _MEMBERS}, ImportVerdict)
     poor = max(verdict.alone / max(1, judged), (verdict.empty + verdict.unordered) / max(1, verdict.lists))
     # Keywords help neither a single piece, nor those that are not shown.
-    if judged < LEAST_ADVISED or verdict.hidden == judged:
+    if judged < MIN_ADVISED or verdict.hidden == judged:
         poor = 0.0
-    unjoined = (verdict.alone + verdict.by_words) / max(1, judged) if judged >= LEAST_ADVISED else 0.0
+    unjoined = (verdict.alone + verdict.by_words) / max(1, judged) if judged >= MIN_ADVISED else 0.0
     advice = []
-    if max(poor, unjoined) >= ALONE_SHARE:
+    if max(poor, unjoined) >= UNJOINED_SHARE:
         advice += _keyword_advice(sample, format_name)
-    advice += _word_advice(sample, settings, language, is_there=is_there, is_poor=poor >= ALONE_SHARE)
-    if poor >= ALONE_SHARE and not advice and sample.pieces:
+    advice += _word_advice(sample, settings, language, is_there=is_there, is_poor=poor >= UNJOINED_SHARE)
+    if poor >= UNJOINED_SHARE and not advice and sample.pieces:
         advice.append("nothing else in the files would join the others: they need descriptions, or keywords")
     advice += [
         f"the category {printable(name)} is the same for nearly all pieces, and only makes them alike: give it the "
         "weight 0 (categoryWeights of the source's settings)"
-        for name in idle[:SHOWN_ADVICE]
+        for name in idle[:MAX_ADVICE]
     ]
     return msgspec.structs.replace(verdict, advice=advice)
 
 
 def _texts(sample: ImportSample) -> Iterator[tuple[str, str]]:
     """Yield the texts of pieces that play no part in lists, by their member of the extras."""
-    for body in islice(sample.pieces.values(), LOOKED_AT):
-        for member, value in extras_of(body).items():
+    for body in islice(sample.pieces.values(), MAX_SAMPLED_PIECES):
+        for member, value in read_extras(body).items():
             is_address = isinstance(value, str) and value.startswith(("http://", "https://"))
-            if isinstance(value, str) and not is_address and plain(member) not in PICTURE_NAMES:
+            if isinstance(value, str) and not is_address and normalize_name(member) not in PICTURE_NAMES:
                 yield member, value
 
 
@@ -176,28 +176,28 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
     """Return which columns could be keywords, as they hold what several pieces share, those that join most first."""
     if format_name not in BY_COLUMNS:
         return []
-    number = min(LOOKED_AT, len(sample.pieces))
+    number = min(MAX_SAMPLED_PIECES, len(sample.pieces))
     texts: dict[str, list[str]] = {}
     for member, text in _texts(sample):
         texts.setdefault(member, []).append(text)
     best: dict[str, tuple[int, float, str]] = {}
-    for member, each in texts.items():
-        for separator in _separators_of(each):
-            joining, information = _joining(each, separator, number)
+    for member, item in texts.items():
+        for separator in _separators_of(item):
+            joining, information = _joining(item, separator, number)
             known = best.get(member, (0, 0.0, ""))
             # Parted only where that tells more, as a comma may stand within a name, and where signs that mostly do
             # join more.
             is_more = information > known[1] and (joining > known[0] or separator not in _WITHIN_NAMES)
             if joining >= ADVISED_SHARE * number and is_more:
                 best[member] = joining, information, separator
-    ranked = sorted(best.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
+    ranked = sorted(best.items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))
     options = [(member, keywords_option(member.lower(), member, separator)) for member, (*_, separator) in ranked]
     advice = [
         f"{option} makes keywords of {printable(member)}, whose values several pieces share"
         for member, option in options
         if option
     ]
-    kept = " ".join(filter(None, (keywords_option(*each) for each in sorted(sample.named)))) if advice else ""
+    kept = " ".join(filter(None, (keywords_option(*item) for item in sorted(sample.named)))) if advice else ""
     if kept:
         advice.append(f"{kept} keeps the keywords that come by the names of their columns, beside --keywords")
     return advice
@@ -207,7 +207,7 @@ def keywords_option(category: str, column: str, separator: str = "") -> str:
     """Return the option that makes keywords of a column; "" where none can be written, or the category is none."""
     written = f"{category}={column}" + (f":{separator}" if separator else "")
     is_accepted = printable(written) == written and not name_problem(category)
-    meant = parse_column(written).among((column,)) if is_accepted else None
+    meant = parse_column(written).resolve((column,)) if is_accepted else None
     return f"--keywords {quoted(written)}" if meant and (meant.column, meant.category) == (column, category) else ""
 
 
@@ -219,9 +219,9 @@ def _separators_of(texts: Sequence[str]) -> Sequence[str]:
         ("|",) if sentences > SENTENCES_SHARE * len(texts) else ("", "|", ";", ",", *_WITHIN_NAMES)
     )
     return [
-        each
-        for each in possible
-        if not each or (any(each in text for text in texts) and not (each == "/" and are_paths))
+        item
+        for item in possible
+        if not item or (any(item in text for text in texts) and not (item == "/" and are_paths))
     ]
 
 
@@ -239,9 +239,9 @@ def _joining(texts: Sequence[str], separator: str, number: int) -> tuple[int, fl
         listed = read_list(text)
         parts = text.split(separator) if separator else [text]
         values = {part.strip() for part in (parts if listed is None else listed) if isinstance(part, str)}
-        parted.append({each for each in values if each and len(each) <= MAX_VALUE_LETTERS and not is_measure(each)})
+        parted.append({item for item in values if item and len(item) <= MAX_VALUE_LETTERS and not is_measure(item)})
     counts = Counter(value for values in parted for value in values)
-    joining = {value: count for value, count in counts.items() if 1 < count < EVERYWHERE * number}
+    joining = {value: count for value, count in counts.items() if 1 < count < COMMON_SHARE * number}
     information = sum(count * math.log2(number / count) for count in joining.values())
     return sum(not values.isdisjoint(joining) for values in parted), information
 
@@ -250,18 +250,18 @@ def _word_advice(
     sample: ImportSample, settings: Settings, language: str, *, is_there: bool, is_poor: bool
 ) -> list[str]:
     """Return of which texts words could be taken, unless that is done, and whose stop words could go."""
-    number, rule = min(LOOKED_AT, len(sample.pieces)), settings.get("words")
+    number, rule = min(MAX_SAMPLED_PIECES, len(sample.pieces)), settings.get("words")
     if not number:
         return []
     letters = Counter[str]()
     for member, text in _texts(sample):
         letters[member] += len(text)
     taken = ("label",) if rule is None else rule["from"]
-    texts = [f"extras.{member}" for member, count in letters.most_common() if count >= LEAST_TEXT_LETTERS * number]
+    texts = [f"extras.{member}" for member, count in letters.most_common() if count >= MIN_MEAN_LETTERS * number]
     # The option parts members at commas, and takes no blanks at their ends.
-    sayable = [each for each in texts if is_there or ("," not in each and each == printable(each).strip())]
-    others = [each for each in sayable if each not in taken][:SHOWN_ADVICE] if is_poor else []
-    held = [each for each in taken if each == "label" or each.removeprefix("extras.") in letters]
+    sayable = [item for item in texts if is_there or ("," not in item and item == printable(item).strip())]
+    others = [item for item in sayable if item not in taken][:MAX_ADVICE] if is_poor else []
+    held = [item for item in taken if item == "label" or item.removeprefix("extras.") in letters]
     members = [*held, *others][:MAX_MEMBERS]
     if rule is None or rule.get("language", AUTO) != AUTO:
         language = ""
@@ -315,20 +315,20 @@ def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iter
         yield f"  {source}: the dashboard shows pictures once the service's settings have image-hosts = [{names}]"
     if verdict.advice:
         yield "What would make better lists:"
-        yield from (f"  {each}" for each in verdict.advice)
+        yield from (f"  {item}" for item in verdict.advice)
 
 
 def _category_lines(source: str, verdict: ImportVerdict) -> Iterator[str]:
-    telling = [each for each in verdict.categories if not each.noise]
-    if any(each.telling is not None for each in telling):
-        telling.sort(key=lambda each: -(each.telling or 0.0))
+    telling = [item for item in verdict.categories if not item.noise]
+    if any(item.telling is not None for item in telling):
+        telling.sort(key=lambda item: -(item.telling or 0.0))
     if telling:
         names = (
-            printable(each.name) + ("" if each.telling is None else f" (pieces liked together: {each.telling:.1f} x)")
-            for each in telling[:SHOWN_CATEGORIES]
+            printable(item.name) + ("" if item.telling is None else f" (pieces liked together: {item.telling:.1f} x)")
+            for item in telling[:MAX_LISTED_CATEGORIES]
         )
         yield f"  {source}: most is told by {', '.join(names)}"
-    noise = [f"{printable(each.name)} ({each.noise})" for each in verdict.categories if each.noise]
+    noise = [f"{printable(item.name)} ({item.noise})" for item in verdict.categories if item.noise]
     if noise:
-        more = f" and {len(noise) - SHOWN_CATEGORIES} more" if len(noise) > SHOWN_CATEGORIES else ""
-        yield f"  {source}: hardly anything is told by {', '.join(noise[:SHOWN_CATEGORIES])}{more}"
+        more = f" and {len(noise) - MAX_LISTED_CATEGORIES} more" if len(noise) > MAX_LISTED_CATEGORIES else ""
+        yield f"  {source}: hardly anything is told by {', '.join(noise[:MAX_LISTED_CATEGORIES])}{more}"

@@ -16,12 +16,12 @@ from penchant_engine.moments import parse_timestamp
 from penchant_import.drafts import CheckedInteraction, Draft, DraftKind
 from penchant_import.files import Position, json_problem
 from penchant_import.hosting import CheckedBody, CheckedPiece, RequestChecks
-from penchant_import.report import InvalidRow, Notes, has_id
-from penchant_import.rules import UNREADABLE, id_problem
+from penchant_import.report import InvalidRow, Notes
+from penchant_import.rules import UNREADABLE, id_problem, piece_id_of
 
 MAX_NAMED_IGNORED = 100
 """Left-out members that one submission names: from here on each piece is looked at by itself."""
-MAX_KEPT_BYTES = 4 * 1024**3
+MAX_SPOOL_BYTES = 4 * 1024**3
 """What checked batches may take on disk; of larger imports the files are read twice."""
 
 
@@ -37,7 +37,7 @@ class CheckedBatch:
     invalid_rows: int
 
 
-class KeptBatches:
+class BatchSpool:
     """Batches that were checked, in a file without a name until they are stored, so that none is read a second time."""
 
     def __init__(self, folder: Path | None) -> None:
@@ -53,16 +53,16 @@ class KeptBatches:
         if self._file is None:
             return
         try:
-            pieces = [(each.id, each.body) for each in batch.items] if batch.kind is DraftKind.PIECE else None
+            pieces = [(entry.id, entry.body) for entry in batch.items] if batch.kind is DraftKind.PIECE else None
             pickle.dump((batch if pieces is None else replace(batch, items=()), position, pieces), self._file, -1)
-            is_full = self._file.tell() > MAX_KEPT_BYTES
+            is_full = self._file.tell() > MAX_SPOOL_BYTES
         except OSError:
             is_full = True
         if is_full:
             self.close()
 
     @property
-    def are_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether everything is there that was added."""
         return self._file is not None
 
@@ -76,7 +76,7 @@ class KeptBatches:
             while self._file.tell() < end:
                 batch, position, pieces = pickle.load(self._file)  # noqa: S301  # nobody else can open this file
                 if pieces is not None:
-                    batch = replace(batch, items=[CheckedPiece(*each) for each in pieces])
+                    batch = replace(batch, items=[CheckedPiece(*entry) for entry in pieces])
                 yield batch, position
 
     def close(self) -> None:
@@ -95,14 +95,15 @@ class PlainChecks:
     def read(self, kind: str, body: bytes, _now: int) -> CheckedBody:
         """Return what is in the body of a request, as `RequestChecks.read` does."""
         if kind == DraftKind.PIECE.value:
-            rows = [bytes(each) for each in _split.decode(body)]
-            faults = [
-                Fault(pointer=f"/{place}/id", detail="A text of 1 to 500 characters is accepted.")
-                for place, row in enumerate(rows)
-                if not has_id(row)
-            ]
-            _raise_any(faults)
-            pieces = [CheckedPiece(_identity.decode(row).id, row) for row in rows]
+            rows = [bytes(raw) for raw in _split.decode(body)]
+            pieces = [CheckedPiece(piece_id, row) for row in rows if (piece_id := piece_id_of(row)) is not None]
+            if len(pieces) < len(rows):
+                faults = [
+                    Fault(pointer=f"/{number}/id", detail="A text of 1 to 500 characters is accepted.")
+                    for number, row in enumerate(rows)
+                    if piece_id_of(row) is None
+                ]
+                raise _invalid_input(faults)
             return CheckedBody(pieces)
         if kind == DraftKind.INTERACTION.value:
             return self._interactions(body)
@@ -116,12 +117,9 @@ class PlainChecks:
                 items.append(_interaction(_given.decode(raw)))
             except (ValueError, *UNREADABLE) as error:
                 faults.append(Fault(pointer=f"/{place}", detail=str(error)))
-        _raise_any(faults)
+        if faults:
+            raise _invalid_input(faults)
         return CheckedBody(items)
-
-
-class _Identity(msgspec.Struct):
-    id: str
 
 
 class _GivenInteraction(msgspec.Struct, rename="camel"):
@@ -134,7 +132,6 @@ class _GivenInteraction(msgspec.Struct, rename="camel"):
 
 
 _split = msgspec.json.Decoder(list[msgspec.Raw])
-_identity = msgspec.json.Decoder(_Identity)
 _given = msgspec.json.Decoder(_GivenInteraction)
 _KINDS = {kind.value: kind for kind in InteractionType}
 
@@ -154,9 +151,8 @@ def _interaction(given: _GivenInteraction) -> CheckedInteraction:
     )
 
 
-def _raise_any(faults: Sequence[Fault]) -> None:
-    if faults:
-        raise InvalidInput(f"{faults[0].pointer}: {faults[0].detail}", faults=faults)
+def _invalid_input(faults: Sequence[Fault]) -> InvalidInput:
+    return InvalidInput(f"{faults[0].pointer}: {faults[0].detail}", faults=faults)
 
 
 def check(drafts: Sequence[Draft], now: int, notes: Notes, checks: RequestChecks) -> CheckedBatch:
@@ -184,7 +180,7 @@ def check(drafts: Sequence[Draft], now: int, notes: Notes, checks: RequestChecks
         rows=len(drafts),
         items=items,
         superseded=accepted - len(items),
-        invalid=sorted(invalid, key=lambda each: ranks[each.file, each.line]),
+        invalid=sorted(invalid, key=lambda entry: ranks[entry.file, entry.line]),
         invalid_rows=len(drafts) - accepted,
     )
 

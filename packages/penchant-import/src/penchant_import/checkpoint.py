@@ -74,12 +74,12 @@ def fingerprint(files: Sequence[InputFile], *chosen: object) -> str:
         else [repr(str(file.path.resolve())), file.member, status.st_size, status.st_mtime_ns]
         for status, file in statuses
     ]
-    content = encode([parts, [repr(each) for each in chosen]])
+    content = encode([parts, [repr(item) for item in chosen]])
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def checkpoint_name(files: Sequence[InputFile], *chosen: object) -> str:
     """Return the name of the file for an import of these files, whatever is in them."""
     paths = [file.label or repr(str(file.path.resolve())) + (file.member or "") for file in files]
-    content = encode([paths, [repr(each) for each in chosen]])
+    content = encode([paths, [repr(item) for item in chosen]])
     return f"import-{hashlib.blake2b(content, digest_size=8).hexdigest()}.json"

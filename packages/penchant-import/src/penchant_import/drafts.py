@@ -16,13 +16,13 @@ import msgspec
 
 from penchant_engine.model import InteractionType
 from penchant_engine.moments import format_timestamp
-from penchant_import.moments import read_moment, shown
+from penchant_import.moments import excerpt, read_moment
 from penchant_import.placeholders import is_nobody
 from penchant_import.rules import encode
 
-NO_TIME = "no time tells when; --without-times has it happen now"
+NO_TIME_REASON = "no time tells when; --without-times has it happen now"
 """Why an interaction is left out whose time is a placeholder."""
-NOW = "no time that is understood, so that it happens now (--without-times)"
+UNTIMED_REASON = "no time that is understood, so that it happens now (--without-times)"
 """What is told of an interaction that is taken without its time."""
 ANY = "*"
 """Stands for rows that name no action, in `ImportOptions.types`."""
@@ -102,10 +102,10 @@ class Draft(NamedTuple):
     omission: Omission | None = None
 
     @property
-    def untimed_by(self) -> str | None:
+    def missing_time(self) -> str | None:
         """The field that should tell when an interaction was, which is all that it lacks; ``None`` of others."""
         if self.omission is not None:
-            return self.omission.field if self.omission.reason == NO_TIME else None
+            return self.omission.field if self.omission.reason == NO_TIME_REASON else None
         return self.problem.pointer if self.problem is not None and self.body else None
 
 
@@ -128,7 +128,7 @@ def interaction_draft(
     ``more`` are further members of it; those of ``None`` are left out. Where the person or the time is a placeholder
     the interaction is one that `read_drafts` leaves out.
     """
-    omission, problem = nobody(who[0]), None
+    omission, problem = anonymous_omission(who[0]), None
     user_id, piece_id = who
     if isinstance(user_id, int):
         user_id = str(user_id)
@@ -141,7 +141,7 @@ def interaction_draft(
             if (moment := read_moment(value, time_format)) is not None:
                 members["timestamp"] = moment
             elif omission is None and value not in ("", None):
-                omission = Omission(field or "timestamp", NO_TIME)
+                omission = Omission(field or "timestamp", NO_TIME_REASON)
         except ValueError as error:
             problem = RowProblem(field, str(error))
     if more is not None:
@@ -149,9 +149,9 @@ def interaction_draft(
     return Draft(DraftKind.INTERACTION, *where, encode(members), problem, omission)
 
 
-def nobody(person: Any) -> Omission | None:
+def anonymous_omission(person: Any) -> Omission | None:
     """Return why what a person did is left out, where what should name that person stands for nobody."""
-    return Omission("userId", f"{shown(person)} stands for nobody") if is_nobody(person) else None
+    return Omission("userId", f"{excerpt(person)} stands for nobody") if is_nobody(person) else None
 
 
 def omitted_draft(where: tuple[str, int], omission: Omission) -> Draft:
@@ -159,9 +159,9 @@ def omitted_draft(where: tuple[str, int], omission: Omission) -> Draft:
     return Draft(DraftKind.INTERACTION, *where, b"", omission=omission)
 
 
-def share_of(part: Any, whole: Any = 1) -> float | None:
+def portion_of(part: Any, whole: Any = 1) -> float | None:
     """Return what share of a whole a part is, in two decimals, 0 of nothing alone; ``None`` where they are no such."""
-    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (part, whole)):
+    if any(isinstance(item, bool) or not isinstance(item, int | float) for item in (part, whole)):
         return None
     if not 0 <= part <= whole or not 0 < whole < inf:
         return None
@@ -175,7 +175,7 @@ class _PieceMembers(msgspec.Struct):
 _members_of = msgspec.json.Decoder(_PieceMembers)
 
 
-def extras_of(body: bytes) -> dict[str, Any]:
+def read_extras(body: bytes) -> dict[str, Any]:
     """Return the extras of a piece as it would be submitted."""
     return _members_of.decode(body).extras
 
@@ -211,7 +211,7 @@ def order_event_id(order: Any, piece_id: str) -> str:
     return "order-" + hashlib.blake2b(encode([str(order), piece_id]), digest_size=16).hexdigest()
 
 
-def type_named(name: str, chosen: Mapping[str, InteractionType]) -> InteractionType | None:
+def find_type(name: str, chosen: Mapping[str, InteractionType]) -> InteractionType | None:
     """Return the interaction of an action, chosen ones first; known ones however they are spelt."""
     return chosen.get(name.lower()) or _known_type(name) or chosen.get(ANY)
 
@@ -230,7 +230,7 @@ def type_of_rating(value: Any, scale: float, decimal: str = ".") -> InteractionT
     try:
         rating = float(value.replace(decimal, ".") if isinstance(value, str) else value)
     except (TypeError, ValueError):
-        raise ValueError(f"Found {shown(value)}, which is no number.") from None
+        raise ValueError(f"Found {excerpt(value)}, which is no number.") from None
     if not 0 <= rating <= scale:
         raise ValueError(f"Found {rating:g}; a rating from 0 to {scale:g} is accepted (--rating-scale).")
     # Multiplied on both sides, not divided: 0.8 and 0.4 are no doubles.

@@ -73,7 +73,7 @@ class Validators(NamedTuple):
     modified: str = ""
 
 
-UNKNOWN = Validators()
+NO_VALIDATORS = Validators()
 """Those of a file that was never fetched."""
 
 
@@ -102,11 +102,11 @@ def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
-def shown_address(address: str) -> str:
+def redact_address(address: str) -> str:
     """Return an address as it may be shown and logged: without user, password and the values of its query."""
     try:
         parts = urlsplit(address)
-        where = _shown_host(parts)
+        where = _host_and_port(parts)
     except ValueError:
         return "(an address that cannot be read)"
     return f"{parts.scheme}://{where}{parts.path}{'?…' if parts.query else ''}"
@@ -122,7 +122,7 @@ def address_problem(address: str, hosts: frozenset[str]) -> str | None:
 
 
 def fetch(
-    address: str, folder: Path, *, known: Validators = UNKNOWN, rules: FetchRules, find: LookUp = look_up
+    address: str, folder: Path, *, known: Validators = NO_VALIDATORS, rules: FetchRules, find: LookUp = look_up
 ) -> Download:
     """Fetch a file into a folder, unless it is the one that ``known`` is of.
 
@@ -143,11 +143,11 @@ def fetch(
             if answer.status == HTTPStatus.NOT_MODIFIED and any(known):
                 return Download(path=None, validators=validators if any(validators) else known)
             if answer.status != HTTPStatus.OK:
-                raise FetchFailure(f"{hop.shown} answered {answer.status}.")
+                raise FetchFailure(f"{hop.display_name} answered {answer.status}.")
             path = folder / _file_name(hop.parts, answer.headers.get_content_type())
             count = _save(answer, path, rules, hop)
         return Download(path=_unpacked(path, rules, hop), validators=validators, byte_count=count)
-    raise FetchFailure(f"{first.shown} leads on and on: {MAX_HOPS} redirects are followed.")
+    raise FetchFailure(f"{first.display_name} leads on and on: {MAX_HOPS} redirects are followed.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +165,8 @@ class _Hop:
         return self.parts.scheme, self.host, self.port
 
     @property
-    def shown(self) -> str:
-        return f"{self.parts.scheme}://{_shown_host(self.parts)}"
+    def display_name(self) -> str:
+        return f"{self.parts.scheme}://{_host_and_port(self.parts)}"
 
     @property
     def target(self) -> str:
@@ -231,10 +231,10 @@ def _asking(
                 raise TimeoutError
         except (OSError, http.client.HTTPException, UnicodeError) as error:
             if time.monotonic() >= until:
-                raise FetchFailure(f"{hop.shown}: it takes longer than {rules.timeout_s:g} s.") from None
+                raise FetchFailure(f"{hop.display_name}: it takes longer than {rules.timeout_s:g} s.") from None
             # Of messages of the library some repeat what was asked for, and so credentials.
             reason = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-            raise FetchFailure(f"{hop.shown} cannot be read: {reason}.") from None
+            raise FetchFailure(f"{hop.display_name} cannot be read: {reason}.") from None
 
 
 def _connect(hop: _Hop, rules: FetchRules, until: float, find: LookUp) -> socket.socket:
@@ -243,7 +243,7 @@ def _connect(hop: _Hop, rules: FetchRules, until: float, find: LookUp) -> socket
     allowed = [number for number in numbers if hop.is_named or is_public(number)]
     if not allowed:
         raise FetchFailure(
-            f"{hop.shown} has no public address: hosts within a network have to be named by the pull's `hosts`."
+            f"{hop.display_name} has no public address: hosts within a network have to be named by the pull's `hosts`."
         )
     failure: OSError = ConnectionError("no address answers")
     for number in allowed:
@@ -284,7 +284,7 @@ def _save(answer: http.client.HTTPResponse, path: Path, rules: FetchRules, hop: 
     """Write the body of an answer to a file, as it comes, and return how many bytes it has."""
     packing = answer.headers.get("content-encoding", "identity").strip().lower()
     if packing not in {"identity", "gzip", "x-gzip"}:
-        raise FetchFailure(f"{hop.shown}: it is packed in a way that was not asked for ({packing[:20]!r}).")
+        raise FetchFailure(f"{hop.display_name}: it is packed in a way that was not asked for ({packing[:20]!r}).")
     if answer.length is not None and answer.length > rules.limit_bytes:
         raise _too_large(hop, rules)
     count = 0
@@ -296,7 +296,7 @@ def _save(answer: http.client.HTTPResponse, path: Path, rules: FetchRules, hop: 
             file.write(part)
     # A body that is cut off looks like a whole one to the library.
     if answer.length:
-        raise FetchFailure(f"{hop.shown}: the connection ended {answer.length} bytes before the file did.")
+        raise FetchFailure(f"{hop.display_name}: the connection ended {answer.length} bytes before the file did.")
     return count
 
 
@@ -323,7 +323,9 @@ def _unpack(path: Path, rules: FetchRules, hop: _Hop) -> Path:
         with gzip.open(path) as packed, unpacked.open("wb") as file:
             _copy(packed, file, rules, hop)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FetchFailure(f"{hop.shown}: it cannot be unpacked, or is not whole ({type(error).__name__}).") from None
+        raise FetchFailure(
+            f"{hop.display_name}: it cannot be unpacked, or is not whole ({type(error).__name__})."
+        ) from None
     path.unlink()
     return unpacked.rename(path.with_name(path.name.removesuffix(".gz")))
 
@@ -343,14 +345,14 @@ def _look_over(path: Path, rules: FetchRules, hop: _Hop) -> None:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
-        raise FetchFailure(f"{hop.shown}: the archive cannot be read.") from None
+        raise FetchFailure(f"{hop.display_name}: the archive cannot be read.") from None
     if len(entries) > MAX_MEMBERS or sum(entry.file_size for entry in entries) > rules.limit_bytes:
         raise _too_large(hop, rules)
 
 
 def _too_large(hop: _Hop, rules: FetchRules) -> FetchFailure:
     return FetchFailure(
-        f"{hop.shown}: the file is larger than {rules.limit_bytes} bytes, or unpacks to more (the pull's"
+        f"{hop.display_name}: the file is larger than {rules.limit_bytes} bytes, or unpacks to more (the pull's"
         " `limit-bytes`)."
     )
 
@@ -370,6 +372,6 @@ def _file_name(parts: SplitResult, content_type: str) -> str:
     return name + (_ENDINGS.get(subtype) or _ENDINGS.get(subtype.rpartition("+")[2], ""))
 
 
-def _shown_host(parts: SplitResult) -> str:
+def _host_and_port(parts: SplitResult) -> str:
     """Return host and port of an address, without who asks."""
     return parts.netloc.rpartition("@")[2]

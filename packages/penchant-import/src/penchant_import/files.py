@@ -45,8 +45,8 @@ _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What a folder of parts of a table is called where the column holds nothing."""
 
 
-SAY_ENCODING = "Say how it is written with --encoding, for instance windows-1252."
-WRITE_UTF_8 = "Write it in UTF-8, for instance by iconv -f windows-1252 -t utf-8 FILE > NEW."
+ENCODING_HINT = "Say how it is written with --encoding, for instance windows-1252."
+UTF_8_HINT = "Write it in UTF-8, for instance by iconv -f windows-1252 -t utf-8 FILE > NEW."
 """What helps where a file is not in UTF-8, and a format has no option to say how it is written."""
 
 
@@ -164,7 +164,7 @@ class TableForm(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-UNSAID = TableForm()
+DEFAULT_FORM = TableForm()
 """The form of a table of which nothing is said."""
 
 
@@ -181,11 +181,10 @@ class TableRow(NamedTuple):
 
 
 class JsonEntry(NamedTuple):
-    """A JSON value and its text; ``line`` is its number from 1 where the file is one array."""
+    """A JSON value; ``line`` is its number from 1 where the file is one array."""
 
     line: int
     value: Any
-    raw: bytes
     problem: str | None = None
 
 
@@ -286,12 +285,12 @@ class Files:
         """Return the file that has one of these names, any case."""
         return next((file for name in names for file in self.all if file.name.lower() == name), None)
 
-    def named(self, stem: str, *endings: str) -> list[InputFile]:
+    def with_stem(self, stem: str, *endings: str) -> list[InputFile]:
         """Return the files of a stem with one of these endings."""
         candidates = (self.find(f"{stem}.{ending}") for ending in endings)
         return [file for file in candidates if file is not None]
 
-    def taken(self, *endings: str) -> list[InputFile]:
+    def select(self, *endings: str) -> list[InputFile]:
         """Return the files that were named, and of folders and archives those with one of these endings.
 
         Raises:
@@ -316,7 +315,7 @@ class Files:
                     yield number, line.rstrip(b"\r\n")
 
     def rows(
-        self, file: InputFile, form: TableForm = UNSAID, *, fill: bool = False, trim: bool = True
+        self, file: InputFile, form: TableForm = DEFAULT_FORM, *, fill: bool = False, trim: bool = True
     ) -> Iterator[TableRow]:
         """Yield the rows of a CSV file below its heading; a quoted value may have several lines.
 
@@ -334,14 +333,14 @@ class Files:
                     lines.begin_row()
                     # A row may have several lines, and the reader says where it ends: it begins behind the row before.
                     line, before = skipped + reader.line_num, line
-                    stripped = [each.strip() for each in values]
+                    stripped = [item.strip() for item in values]
                     # Blank lines are no rows of the table; spreadsheets write them as delimiters.
                     if any(stripped):
                         yield _row(before + 1, names, stripped if trim else values, fill=fill)
             except csv.Error as error:
                 raise UnreadableFile(f"{file}, line {skipped + reader.line_num}: {error}.") from None
 
-    def columns(self, file: InputFile, form: TableForm = UNSAID) -> list[str]:
+    def columns(self, file: InputFile, form: TableForm = DEFAULT_FORM) -> list[str]:
         """Return the names of a CSV file's columns."""
         if form.columns:
             return list(form.columns)
@@ -366,19 +365,18 @@ class Files:
 
     def _beginning(self, file: InputFile, form: TableForm) -> tuple[int, str]:
         """Return how many lines stand before the heading, and the delimiter: the one that gives it most columns."""
-        skipped, told = 0, None
+        skipped, stated = 0, ""
         with self._text(file, form) as text:
             while heading := text.readline(_HEADING_LETTERS):
-                said = _SEPARATOR.match(heading) if told is None else None
-                if said is not None:
-                    told = said[1]
+                if not stated and (match := _SEPARATOR.match(heading)):
+                    stated = match[1]
                 # Spreadsheets write blank lines as delimiters.
                 elif heading.strip("".join(DELIMITERS) + ' "\r\n'):
                     break
                 skipped += 1
-        counts = {each: len(next(csv.reader([heading], delimiter=each), [])) for each in DELIMITERS}
+        counts = {item: len(next(csv.reader([heading], delimiter=item), [])) for item in DELIMITERS}
         # Of equal ones the first, which is the likeliest.
-        return skipped, form.delimiter or told or max(DELIMITERS, key=counts.__getitem__)
+        return skipped, form.delimiter or stated or max(DELIMITERS, key=counts.__getitem__)
 
     def separated(
         self, file: InputFile, names: Sequence[str], separator: str, *, or_latin_1: bool = False
@@ -394,13 +392,13 @@ class Files:
             except UnicodeDecodeError as error:
                 if not or_latin_1:
                     where = f"{file}, line {number}, column {error.start + 1}"
-                    raise UnreadableFile(f"{where}: not UTF-8. {WRITE_UTF_8}") from None
+                    raise UnreadableFile(f"{where}: not UTF-8. {UTF_8_HINT}") from None
                 text = line.decode("latin-1")
             if text.count(separator) >= MAX_COLUMNS:
                 raise UnreadableFile(f"{file}, line {number}: more than {MAX_COLUMNS} columns.")
-            yield _row(number, names, [each.strip() for each in text.split(separator)])
+            yield _row(number, names, [item.strip() for item in text.split(separator)])
 
-    def raws(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
+    def raw_values(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the texts of JSON values with their numbers: those of one array, or one a line."""
         with self._open_utf_8(file) as stream:
             # Looked at before anything else: an array is read as a whole, lines are not.
@@ -413,11 +411,11 @@ class Files:
 
     def entries(self, file: InputFile) -> Iterator[JsonEntry]:
         """Yield JSON values: those of one array, or one a line."""
-        for number, raw in self.raws(file):
+        for number, raw in self.raw_values(file):
             try:
-                yield JsonEntry(number, msgspec.json.decode(raw), raw)
+                yield JsonEntry(number, msgspec.json.decode(raw))
             except UNREADABLE:
-                yield JsonEntry(number, None, raw, json_problem(raw))
+                yield JsonEntry(number, None, json_problem(raw))
 
     def document(self, file: InputFile) -> bytes:
         """Return a file as a whole."""
@@ -427,7 +425,7 @@ class Files:
             raise UnreadableFile(f"{file}: one JSON value of over {MAX_DOCUMENT_BYTES} bytes; write one a line.")
         return text
 
-    def require_columns(self, file: InputFile, names: Iterable[str], form: TableForm = UNSAID) -> None:
+    def require_columns(self, file: InputFile, names: Iterable[str], form: TableForm = DEFAULT_FORM) -> None:
         """Raise `UnreadableFile` unless a CSV file has these columns."""
         require_columns(file, names, self.columns(file, form))
 
@@ -489,16 +487,16 @@ class Files:
                 with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                     yield text
             except UnicodeDecodeError as error:
-                found = self._first_undecodable(file, encoding)
-                where = "" if found is None else f", line {found[0]}, column {found[1]}"
+                result = self._first_undecodable(file, encoding)
+                where = "" if result is None else f", line {result[0]}, column {result[1]}"
                 written = encoding.removesuffix("-sig").upper()
-                raise UnreadableFile(f"{file}{where}: not {written} ({error.reason}). {SAY_ENCODING}") from error
+                raise UnreadableFile(f"{file}{where}: not {written} ({error.reason}). {ENCODING_HINT}") from error
 
     def require_utf_8(self, file: InputFile, line: int) -> None:
         """Raise `UnreadableFile`, with what helps, where a file is not in UTF-8, from its start to a line."""
-        found = self._first_undecodable(file, "utf-8")
-        if found is not None and found[0] <= line:
-            raise UnreadableFile(f"{file}, line {found[0]}, column {found[1]}: not UTF-8. {SAY_ENCODING}")
+        result = self._first_undecodable(file, "utf-8")
+        if result is not None and result[0] <= line:
+            raise UnreadableFile(f"{file}, line {result[0]}, column {result[1]}: not UTF-8. {ENCODING_HINT}")
 
     def _first_undecodable(self, file: InputFile, encoding: str) -> tuple[int, int] | None:
         """Return the line and column at which a text cannot be decoded; ``None`` where bytes alone do not show it."""
@@ -531,7 +529,7 @@ def json_problem(text: bytes, what: str = "line") -> str:
     if problem is not None:
         detail = problem.replace("The body", f"The {what}").replace("the body", f"the {what}")
         if "not UTF-8" in detail:
-            detail = f"{detail} {WRITE_UTF_8}"
+            detail = f"{detail} {UTF_8_HINT}"
         # The number of a line is told beside it; within itself it is always the first.
         return detail.replace("at line 1, column", "at column") if what == "line" else detail
     return f"The {what} is no JSON value that is accepted here."
@@ -541,16 +539,16 @@ def require_columns(file: InputFile, names: Iterable[str], columns: Sequence[str
     """Raise `UnreadableFile` unless the columns of a table have these names among them."""
     missing = next((name for name in names if name not in columns), None)
     if missing is not None:
-        shown = printable(", ".join(columns)) or "none"
-        raise UnreadableFile(f"{file}: the column {missing} is missing; found are {shown}.")
+        excerpt = printable(", ".join(columns)) or "none"
+        raise UnreadableFile(f"{file}: the column {missing} is missing; found are {excerpt}.")
 
 
 def _names(heading: Sequence[str]) -> list[str]:
     """Return the names of columns without blanks around them; those without a name go by their number, from 1."""
-    return number_repeated([name.strip() or f"column {number}" for number, name in enumerate(heading, start=1)])
+    return number_duplicates([name.strip() or f"column {number}" for number, name in enumerate(heading, start=1)])
 
 
-def number_repeated(names: Sequence[str]) -> list[str]:
+def number_duplicates(names: Sequence[str]) -> list[str]:
     """Return names of columns of which none is another's: ``tag``, ``tag`` are ``tag`` and ``tag_2``."""
     written, numbered = set(names), dict[str, None]()
     for name in names:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache, partial
 from itertools import chain
@@ -20,7 +20,7 @@ from uuid import UUID
 import msgspec
 
 from penchant_engine.errors import Refused
-from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, number_repeated, printable
+from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, number_duplicates, printable
 
 _PARQUET, _ARROW_FILE, _GZIP = b"PAR1", b"ARROW1", b"\x1f\x8b"
 _FOOTER_BYTES = 8
@@ -57,7 +57,7 @@ class Frame:
 
     def __init__(self, file: InputFile, schema: Any, batches: Iterator[Any], *, has_large: bool = False) -> None:
         self.file = file
-        self.columns = number_repeated(schema.names)
+        self.columns = number_duplicates(schema.names)
         self._types = list(schema.types)
         self._periods = [_period_unit(field) for field in schema]
         self._batches = batches
@@ -101,22 +101,22 @@ class Frame:
         self, batch: Any, converters: Collection[int], read: Callable[[str], bool], done: int
     ) -> list[OmittedValues]:
         """Return what of a batch is not read, in the order of first rows."""
-        found = []
+        match = []
         for place, name in enumerate(self.columns):
             if place in converters:
                 continue
             count, first = _count_filled(batch.column(place))
             if count:
                 kind = self._types[place] if self._periods[place] is None else f"period[{self._periods[place]}]"
-                found.append(OmittedValues(name, count, done + first + 1, str(kind) if read(name) else ""))
-        return sorted(found, key=lambda each: each.row)
+                match.append(OmittedValues(name, count, done + first + 1, str(kind) if read(name) else ""))
+        return sorted(match, key=lambda item: item.row)
 
     def has_lists(self, column: str) -> bool:
         """Return whether the values of a column are lists."""
         kind = self._types[self.columns.index(column)]
         return any(is_list(getattr(kind, "value_type", kind)) or is_list(kind) for is_list in _list_kinds())
 
-    def exact_below(self, column: str) -> int | None:
+    def exact_limit(self, column: str) -> int | None:
         """Return below which number the whole numbers of a column of floats are exact; ``None`` of other columns."""
         types, kind = _pyarrow().types, self._types[self.columns.index(column)]
         kind = getattr(kind, "value_type", kind)
@@ -131,7 +131,7 @@ class Frame:
         return convert not in (None, _json_values) and not is_nested
 
 
-class NoText(NamedTuple):
+class BinaryValue(NamedTuple):
     """Bytes that are no text in UTF-8."""
 
     content: bytes
@@ -247,7 +247,7 @@ def _problems(
         if needed(name)
         for number, cell in enumerate(column)
         for value in (_bytes_within(cell) if isinstance(cell, list | dict) else (cell,))
-        if isinstance(value, NoText) and (value is cell or not _CONTROL.search(value.content))
+        if isinstance(value, BinaryValue) and (value is cell or not _CONTROL.search(value.content))
     }
 
 
@@ -255,13 +255,13 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 """What data has, and no text, however it is written."""
 
 
-def _bytes_within(value: Any) -> Iterator[NoText]:
+def _bytes_within(value: Any) -> Iterator[BinaryValue]:
     """Yield what of a list or an object, at any depth, are bytes that are no text."""
-    for each in value.values() if isinstance(value, dict) else value:
-        if isinstance(each, NoText):
-            yield each
-        elif isinstance(each, list | dict):
-            yield from _bytes_within(each)
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, BinaryValue):
+            yield item
+        elif isinstance(item, list | dict):
+            yield from _bytes_within(item)
 
 
 def _without_bytes(
@@ -282,9 +282,9 @@ def _without_bytes(
 
 def _readable_part(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: None if isinstance(each, NoText) else _readable_part(each) for name, each in value.items()}
+        return {name: None if isinstance(item, BinaryValue) else _readable_part(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_readable_part(each) for each in value if not isinstance(each, NoText)]
+        return [_readable_part(item) for item in value if not isinstance(item, BinaryValue)]
     return value
 
 
@@ -334,9 +334,9 @@ def _simple_types() -> list[tuple[Callable[[Any], bool], Callable[[Any], Convert
     """Return what converts types without others in them, by what tells them."""
     types = _pyarrow().types
     return [
-        (types.is_boolean, lambda _: _as_they_are),
-        (types.is_null, lambda _: _as_they_are),
-        (types.is_integer, lambda _: _as_they_are),
+        (types.is_boolean, lambda _: _values),
+        (types.is_null, lambda _: _values),
+        (types.is_integer, lambda _: _values),
         (types.is_floating, lambda _: _floats),
         (types.is_decimal, lambda _: _decimals),
         (_is_text, lambda _: _texts),
@@ -344,8 +344,8 @@ def _simple_types() -> list[tuple[Callable[[Any], bool], Callable[[Any], Convert
         (types.is_timestamp, lambda unit: partial(_moments, *_PER_MS[unit])),
         (types.is_date32, lambda _: partial(_days, 1)),
         (types.is_date64, lambda _: partial(_days, _DAY_MS)),
-        (types.is_time, lambda unit: partial(_times_of_day, *_PER_MS[unit])),
-        (types.is_duration, lambda unit: partial(_durations, *_PER_MS[unit])),
+        (types.is_time, lambda unit: lambda array: _convert(_time_of_day, _milliseconds(*_PER_MS[unit], array))),
+        (types.is_duration, lambda unit: lambda array: _convert(_duration, _milliseconds(*_PER_MS[unit], array))),
     ]
 
 
@@ -365,13 +365,17 @@ def _is_bytes(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in kinds)
 
 
-def _as_they_are(array: Any) -> list[Any]:
+def _values(array: Any) -> list[Any]:
     return array.to_pylist()  # type: ignore[no-any-return]
 
 
+def _convert(convert: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
+    """Return values converted, and nothing where there is none."""
+    return [None if value is None else convert(value) for value in values]
+
+
 def _floats(array: Any) -> list[Any]:
-    pa = _pyarrow()
-    return [None if value is None else _number(value) for value in array.cast(pa.float64()).to_pylist()]
+    return _convert(_number, array.cast(_pyarrow().float64()).to_pylist())
 
 
 def _number(value: float) -> float | int | None:
@@ -382,7 +386,7 @@ def _number(value: float) -> float | int | None:
 
 
 def _decimals(array: Any) -> list[Any]:
-    return [None if value is None else _decimal(value) for value in array.to_pylist()]
+    return _convert(_decimal, array.to_pylist())
 
 
 def _decimal(value: Decimal) -> float | int | str | None:
@@ -401,9 +405,7 @@ def _integer(value: int) -> int | str:
 
 
 def _large_integers(array: Any) -> list[Any]:
-    return [
-        None if value is None else _integer(int.from_bytes(value, "little", signed=True)) for value in array.to_pylist()
-    ]
+    return _convert(lambda value: _integer(int.from_bytes(value, "little", signed=True)), array.to_pylist())
 
 
 def _texts(array: Any) -> list[Any]:
@@ -415,30 +417,28 @@ def _texts(array: Any) -> list[Any]:
 
 
 def _bytes(array: Any) -> list[Any]:
-    return [None if value is None else _text(value) for value in array.to_pylist()]
+    return _convert(_text, array.to_pylist())
 
 
-def _text(value: bytes) -> str | NoText:
+def _text(value: bytes) -> str | BinaryValue:
     try:
         text = value.decode()
     except UnicodeDecodeError:
-        return NoText(value)
+        return BinaryValue(value)
     # Intervals, shapes and vectors may be UTF-8 by chance; no text has this character.
-    return NoText(value) if "\0" in text else text
+    return BinaryValue(value) if "\0" in text else text
 
 
 def _milliseconds(times: int, parts: int, array: Any) -> list[int | None]:
     pa = _pyarrow()
     kind = pa.int32() if array.type.bit_width < 64 else pa.int64()
-    return [None if value is None else value * times // parts for value in array.view(kind).to_pylist()]
+    return _convert(lambda value: value * times // parts, array.view(kind).to_pylist())
 
 
 def _moments(times: int, parts: int, array: Any) -> list[Any]:
     """Return times as ISO 8601 in UTC, years past 9999 with a sign and all their digits; ``infinity`` is none."""
     endless = _ENDLESS * times // parts
-    return [
-        None if value is None or abs(value) >= endless else _iso(value) for value in _milliseconds(times, parts, array)
-    ]
+    return _convert(lambda value: None if abs(value) >= endless else _iso(value), _milliseconds(times, parts, array))
 
 
 def _iso(milliseconds: int) -> str:
@@ -450,36 +450,26 @@ def _iso(milliseconds: int) -> str:
     return f"{moment.year + 400 * cycles:+06}{text[4:]}" if is_far else text
 
 
+def _day(days: int) -> str:
+    return _iso(days * _DAY_MS).partition("T")[0]
+
+
 def _days(parts: int, array: Any) -> list[Any]:
-    first, last = date.min.toordinal(), date.max.toordinal()
-    epoch = _EPOCH.toordinal()
     endless = _ENDLESS_DAYS if array.type.bit_width < 64 else _ENDLESS // parts
-    return [
-        None
-        if value is None or abs(value) >= endless
-        else date.fromordinal(epoch + value).isoformat()
-        if first <= epoch + value <= last
-        else _iso(value * _DAY_MS).partition("T")[0]
-        for value in _milliseconds(1, parts, array)
-    ]
+    return _convert(lambda value: None if abs(value) >= endless else _day(value), _milliseconds(1, parts, array))
 
 
-def _times_of_day(times: int, parts: int, array: Any) -> list[Any]:
-    return [
-        (_EPOCH + timedelta(milliseconds=value)).time().isoformat("milliseconds" if value % 1000 else "seconds")
-        if value is not None and 0 <= value < _DAY_MS
-        else None
-        for value in _milliseconds(times, parts, array)
-    ]
+def _time_of_day(milliseconds: int) -> str | None:
+    if not 0 <= milliseconds < _DAY_MS:
+        return None
+    time = (_EPOCH + timedelta(milliseconds=milliseconds)).time()
+    return time.isoformat("milliseconds" if milliseconds % 1000 else "seconds")
 
 
-def _durations(times: int, parts: int, array: Any) -> list[Any]:
-    """Return lengths of time as ISO 8601 writes them."""
+def _duration(milliseconds: int) -> Any:
+    """Return a length of time as ISO 8601 writes it."""
     most = timedelta.max // timedelta(milliseconds=1)
-    return [
-        msgspec.to_builtins(timedelta(milliseconds=value)) if value is not None and abs(value) < most else None
-        for value in _milliseconds(times, parts, array)
-    ]
+    return msgspec.to_builtins(timedelta(milliseconds=milliseconds)) if abs(milliseconds) < most else None
 
 
 def _dictionary(convert: Convert, array: Any) -> list[Any]:
@@ -515,23 +505,22 @@ _PERIOD = "pandas.period"
 
 def _period_unit(field: Any) -> str | None:
     """Return of which length the periods of a column of pandas are, such as ``M``; ``None`` of other columns."""
-    kind, told = field.type, field.metadata or {}
-    if told.get(b"ARROW:extension:name") == _PERIOD.encode():
-        content = told.get(b"ARROW:extension:metadata", b"")
+    kind, stated = field.type, field.metadata or {}
+    if stated.get(b"ARROW:extension:name") == _PERIOD.encode():
+        content = stated.get(b"ARROW:extension:metadata", b"")
     elif getattr(kind, "extension_name", "") == _PERIOD:
         content = kind.__arrow_ext_serialize__()
     else:
         return None
-    found = _FREQUENCY.search(content)
-    return found[1].decode() if found else ""
+    match = _FREQUENCY.search(content)
+    return match[1].decode() if match else ""
 
 
 _FREQUENCY = re.compile(rb'"freq"\s*:\s*"([\w-]+)"')
 
 
 def _periods(text_of: Callable[[int], str | None], array: Any) -> list[Any]:
-    numbers = getattr(array, "storage", array).to_pylist()
-    return [None if value is None else text_of(value) for value in numbers]
+    return _convert(text_of, getattr(array, "storage", array).to_pylist())
 
 
 def _months(months: int) -> str:
@@ -545,7 +534,7 @@ _PERIODS: dict[str, Convert] = {
         "Y-DEC": lambda years: f"{1970 + years:04}",
         "Q-DEC": lambda quarters: f"{1970 + quarters // 4:04}Q{quarters % 4 + 1}",
         "M": _months,
-        "D": lambda days: _iso(days * _DAY_MS).partition("T")[0],
+        "D": _day,
         "h": lambda hours: _iso(hours * 3_600_000),
         "min": lambda minutes: _iso(minutes * 60_000),
         "s": lambda seconds: _iso(seconds * 1_000),
@@ -562,17 +551,14 @@ def _json_values(array: Any) -> list[Any]:
 def _json(text: str) -> Any:
     """Return what a text of JSON is; a number stays a text, with all its digits."""
     try:
-        value = json.loads(text, parse_int=str, parse_float=str)
+        return json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
         return text
-    return value
 
 
 _EXTENSIONS: dict[str, Convert] = {
-    "arrow.uuid": lambda array: [
-        None if value is None else str(UUID(bytes=value)) for value in array.storage.to_pylist()
-    ],
+    "arrow.uuid": lambda array: _convert(lambda value: str(UUID(bytes=value)), array.storage.to_pylist()),
     "arrow.json": _json_values,
-    "arrow.bool8": lambda array: [None if value is None else value != 0 for value in array.storage.to_pylist()],
+    "arrow.bool8": lambda array: _convert(lambda value: value != 0, array.storage.to_pylist()),
 }
 """What converts arrays of the types that extend others, by name; those of others are not read."""

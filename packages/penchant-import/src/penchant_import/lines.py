@@ -27,7 +27,7 @@ def read_lines(
     Raises:
         UnreadableFile: a file is not of the format, or without ``refuse`` a row becomes nothing.
     """
-    inputs = [file for each in files for file in (gather([each]) if isinstance(each, Path) else [each])]
+    inputs = [file for item in files for file in (gather([item]) if isinstance(item, Path) else [item])]
     for draft in read_drafts(name, Files(inputs), options or ImportOptions(), notes or Notes(), reader):
         if draft.problem is None:
             yield _line(draft)

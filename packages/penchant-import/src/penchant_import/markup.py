@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder  # what the s
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from penchant_import.files import MAX_LINE_BYTES, SAY_ENCODING, Files, InputFile, UnreadableFile
+from penchant_import.files import ENCODING_HINT, MAX_LINE_BYTES, Files, InputFile, UnreadableFile
 
 _CHUNK_BYTES = 64 * 1024
 MAX_ITEM_LETTERS = MAX_LINE_BYTES
@@ -75,7 +75,7 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         raise UnreadableFile(f"{file}, line {line}, column {column + 1}: not XML: {reason}.") from None
     except UnicodeDecodeError as error:
         where = f"{file}, line {collector.line()} or after"
-        raise UnreadableFile(f"{where}: not {error.encoding.upper()} ({error.reason}). {SAY_ENCODING}") from None
+        raise UnreadableFile(f"{where}: not {error.encoding.upper()} ({error.reason}). {ENCODING_HINT}") from None
     except DefusedXmlException as error:
         line = collector.line()
         raise UnreadableFile(f"{file}, line {line}: entities and external parts are not read ({error}).") from None
@@ -88,15 +88,15 @@ class _FirstChunk:
     parser does not know, such as Shift JIS, it is given as UTF-8.
     """
 
-    def __init__(self, content: bytes, said: str | None) -> None:
+    def __init__(self, content: bytes, stated: str | None) -> None:
         text = content.lstrip(b" \t\r\n")
         self.content = text if text.startswith(b"<?xml") else content
         self.blank_lines = content[: len(content) - len(self.content)].count(b"\n")
         declared = _DECLARED.match(text.removeprefix(codecs.BOM_UTF8))
-        name = said or (declared[1].decode().lower() if declared else "utf-8")
-        name = "utf-8" if said is None and name.startswith(_WIDE) else _text_encoding(name)
+        name = stated or (declared[1].decode().lower() if declared else "utf-8")
+        name = "utf-8" if stated is None and name.startswith(_WIDE) else _text_encoding(name)
         self.is_utf_8 = name == "utf-8"
-        self.encoding = name if said or declared else None
+        self.encoding = name if stated or declared else None
         self._decoder: codecs.IncrementalDecoder | None = None
         if name not in _PARSED:
             self.encoding, self._decoder = "utf-8", codecs.getincrementaldecoder(name)()
@@ -112,21 +112,21 @@ def _text_encoding(name: str) -> str:
     Raises:
         LookupError: it is none: not one of bytes, which could unpack to any size, nor one of names and escapes.
     """
-    found = codecs.lookup(name).name
-    if found in _NO_FILES:
+    result = codecs.lookup(name).name
+    if result in _NO_FILES:
         raise LookupError(f"unknown encoding: {name}")
-    "".encode(found)
-    return found
+    "".encode(result)
+    return result
 
 
 _NO_FILES = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
 
 
-def _first_chunk(file: InputFile, content: bytes, said: str | None) -> _FirstChunk:
+def _first_chunk(file: InputFile, content: bytes, stated: str | None) -> _FirstChunk:
     try:
-        return _FirstChunk(content, said)
+        return _FirstChunk(content, stated)
     except LookupError as error:
-        raise UnreadableFile(f"{file}, line 1: {error}. {SAY_ENCODING}") from None
+        raise UnreadableFile(f"{file}, line 1: {error}. {ENCODING_HINT}") from None
 
 
 MAX_NAMES = 1_000
@@ -178,12 +178,12 @@ class _OutlineReader:
         return len(self._open) > MAX_DEPTH
 
     def start(self, tag: str, _attributes: dict[str, str]) -> None:
-        name, found = local_name(tag), self.outline
+        name, result = local_name(tag), self.outline
         if not self._open:
-            found.root = name
-        elif name in found.counts or len(found.counts) < MAX_NAMES:
-            found.counts[name] += 1
-            found.children[self._open[-1]].add(name)
+            result.root = name
+        elif name in result.counts or len(result.counts) < MAX_NAMES:
+            result.counts[name] += 1
+            result.children[self._open[-1]].add(name)
         self._open.append(name)
 
     def end(self, _tag: str) -> None:
@@ -220,12 +220,12 @@ class _ItemCollector:
         self._line = 0
         self._letters = 0
         self.is_too_large = False
-        self._found: list[tuple[int, Element]] = []
+        self._items: list[tuple[int, Element]] = []
         self.line: Callable[[], int] = lambda: 0
 
     def take(self) -> list[tuple[int, Element]]:
-        found, self._found = self._found, []
-        return found
+        result, self._items = self._items, []
+        return result
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._builder is None:
@@ -250,7 +250,7 @@ class _ItemCollector:
         self._builder.end(tag)
         self._depth -= 1
         if not self._depth:
-            self._found.append((self._line, self._builder.close()))
+            self._items.append((self._line, self._builder.close()))
             self._builder = None
 
     def _count(self, letters: int) -> None:

@@ -34,6 +34,6 @@ def is_number(text: str) -> bool:
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a column's name as it is compared: without a type behind a colon, small, letters and digits only."""
     return "".join(letter for letter in _RECBOLE_TYPE.sub("", name.lower()) if letter.isalnum())

@@ -23,7 +23,7 @@ _ACCEPTED = (
     "seconds or milliseconds since 1970 or an ISO 8601 time is accepted; say how others are written with --time-format,"
     " for instance '%d/%m/%Y %H:%M'."
 )
-_SHOWN_LETTERS = 60
+_MAX_EXCERPT = 60
 
 
 ZONES = {
@@ -44,10 +44,10 @@ def zone_offset(name: str) -> str | None:
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
-def shown(value: Any) -> str:
+def excerpt(value: Any) -> str:
     """Return a value of a file as messages show it: not all of a long one."""
     text = repr(value)
-    return text if len(text) <= _SHOWN_LETTERS else text[:_SHOWN_LETTERS] + "…"
+    return text if len(text) <= _MAX_EXCERPT else text[:_MAX_EXCERPT] + "…"
 
 
 def read_moment(value: Any, form: str | None = None, *, is_end: bool = False) -> str | None:
@@ -62,7 +62,7 @@ def read_moment(value: Any, form: str | None = None, *, is_end: bool = False) ->
     if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"Found {shown(value)}, which is no time; {_ACCEPTED}")  # noqa: TRY004  # a fault of the file
+        raise ValueError(f"Found {excerpt(value)}, which is no time; {_ACCEPTED}")  # noqa: TRY004  # a fault of the file
     if form is not None:
         if is_nothing(value) or is_never(str(value).strip(), of_work=True):
             return None
@@ -84,7 +84,7 @@ def _read_form(text: str, form: str) -> str:
         moment = datetime.strptime(text, form)  # noqa: DTZ007  # a zone is given below where there is none
         milliseconds = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
     except ValueError:
-        raise ValueError(f"Found {shown(text)}; a time in the form {form} is accepted (--time-format).") from None
+        raise ValueError(f"Found {excerpt(text)}; a time in the form {form} is accepted (--time-format).") from None
     return format_timestamp(milliseconds)
 
 
@@ -103,9 +103,9 @@ def _read_iso(text: str) -> str:
     """Return an ISO 8601 time as RFC 3339; a missing time of day is midnight."""
     match = _ISO.match(text)
     if match is None and _FAR.match(text):
-        raise ValueError(f"Found {shown(text)}, a time in no year from 1 to 9999; none other is accepted.")
+        raise ValueError(f"Found {excerpt(text)}, a time in no year from 1 to 9999; none other is accepted.")
     if match is None:
-        raise ValueError(f"Found {shown(text)}, which is no time; {_ACCEPTED}")
+        raise ValueError(f"Found {excerpt(text)}, which is no time; {_ACCEPTED}")
     zone = match["zone"] or "Z"
     zone = f"{zone[:3]}:{zone[3:].removeprefix(':') or '00'}" if zone[0] in "+-" else "Z"
     moment = f"{match['date']}T{match['time'] or '00:00'}{match['second'] or ':00'}{zone}"

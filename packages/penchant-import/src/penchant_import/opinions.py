@@ -10,18 +10,26 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from penchant_engine.model import InteractionType
-from penchant_import.drafts import NO_TIME, NOW, Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
-from penchant_import.moments import read_moment, shown
+from penchant_import.drafts import (
+    NO_TIME_REASON,
+    UNTIMED_REASON,
+    Draft,
+    DraftKind,
+    interaction_draft,
+    problem_draft,
+    type_of_rating,
+)
+from penchant_import.moments import excerpt, read_moment
 from penchant_import.options import ImportOptions
 from penchant_import.report import Notes
 
-NO_MOMENT = "no time that is understood; --time-format says how times are written"
+UNREADABLE_TIME_REASON = "no time that is understood; --time-format says how times are written"
 
 
 class Attitude(enum.IntEnum):
     """How a person stands to a piece; of what is said of it the greatest counts."""
 
-    WANTED = 1
+    PLANNED = 1
     STARTED = 2
     FINISHED = 3
     RATED = 4
@@ -29,7 +37,7 @@ class Attitude(enum.IntEnum):
 
 
 _TYPES = {
-    Attitude.WANTED: InteractionType.BOOKMARK,
+    Attitude.PLANNED: InteractionType.BOOKMARK,
     Attitude.STARTED: InteractionType.PLAY,
     Attitude.FINISHED: InteractionType.WATCH,
     Attitude.LIKED: InteractionType.RATE_LIKE,
@@ -76,7 +84,29 @@ class Opinions:
 
         ``kind`` is what it becomes where ``--type`` says so.
         """
-        self._add(where, field, piece_id, attitude, kind or _TYPES[attitude], time)
+        file, line = where
+        if self._options.user is None:
+            self._notes.left_out(file, field, "whose it is stands in no file; --user NAME says it", line)
+            return
+        try:
+            moment = read_moment(time, self._options.time_format) or ""
+        except ValueError:
+            self._notes.left_out(
+                file, field, UNTIMED_REASON if self._options.without_times else UNREADABLE_TIME_REASON, line
+            )
+            if not self._options.without_times:
+                return
+            moment = ""
+        self._notes.mapped(file, field, "type")
+        known = self._by_piece.get(piece_id)
+        if known is None:
+            self._by_piece[piece_id] = _Opinion(attitude, kind or _TYPES[attitude], where, moment, moment)
+            return
+        latest = max(moment, known.latest)
+        if (attitude, moment) > (known.attitude, known.moment):
+            self._by_piece[piece_id] = _Opinion(attitude, kind or _TYPES[attitude], where, moment, latest)
+        else:
+            self._by_piece[piece_id] = known._replace(latest=latest)
 
     def start(self, where: tuple[str, int], field: str, piece_id: str, time: Any, portion: float | None) -> None:
         """Take what a field says of a piece that was begun, and how far the person has come, where that is known."""
@@ -90,41 +120,10 @@ class Opinions:
         try:
             kind = type_of_rating(rating, scale)
         except ValueError:
-            detail = f"Found {shown(rating)}; a rating from 0 to {scale:g} is accepted."
+            detail = f"Found {excerpt(rating)}; a rating from 0 to {scale:g} is accepted."
             self._problems.append(problem_draft(DraftKind.INTERACTION, where, field, detail))
             return
-        self._add(where, field, piece_id, Attitude.RATED, kind, time)
-
-    def _add(
-        self,
-        where: tuple[str, int],
-        field: str,
-        piece_id: str,
-        attitude: Attitude,
-        kind: InteractionType,
-        time: Any,
-    ) -> None:
-        file, line = where
-        if self._options.user is None:
-            self._notes.left_out(file, field, "whose it is stands in no file; --user NAME says it", line)
-            return
-        try:
-            moment = read_moment(time, self._options.time_format) or ""
-        except ValueError:
-            self._notes.left_out(file, field, NOW if self._options.without_times else NO_MOMENT, line)
-            if not self._options.without_times:
-                return
-            moment = ""
-        self._notes.mapped(file, field, "type")
-        known = self._by_piece.get(piece_id)
-        if known is None:
-            self._by_piece[piece_id] = _Opinion(attitude, kind, where, moment, moment)
-            return
-        latest = max(moment, known.latest)
-        if (attitude, moment) > (known.attitude, known.moment):
-            self._by_piece[piece_id] = _Opinion(attitude, kind, where, moment, latest)
-        else:
-            self._by_piece[piece_id] = known._replace(latest=latest)
+        self.add(where, field, piece_id, Attitude.RATED, time, kind)
 
     def drafts(self) -> Iterator[Draft]:
         """Yield what is wrong, then an interaction for each piece, in the order in which pieces were first named.
@@ -135,7 +134,7 @@ class Opinions:
         for piece_id, opinion in self._by_piece.items():
             moment = opinion.moment or opinion.latest
             if not moment and not self._options.without_times:
-                self._notes.left_out(opinion.where[0], opinion.kind.value, NO_TIME, opinion.where[1])
+                self._notes.left_out(opinion.where[0], opinion.kind.value, NO_TIME_REASON, opinion.where[1])
                 continue
             time = ("", moment) if moment else None
             who = self._options.user, piece_id

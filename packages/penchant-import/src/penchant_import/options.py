@@ -23,11 +23,11 @@ class KeywordColumn:
     text: str = field(default="", compare=False)
 
     @property
-    def written(self) -> str:
+    def option_text(self) -> str:
         """How the option was written."""
         return self.text or f"{self.category}={self.column}"
 
-    def among(self, columns: Collection[str]) -> "KeywordColumn":
+    def resolve(self, columns: Collection[str]) -> "KeywordColumn":
         """Return this as it is meant of a table with these columns: by the longest one that there is."""
         best = self
         places = [place for place, letter in enumerate(self.text) if letter == "="] if self.category else [-1]
@@ -79,12 +79,12 @@ class ImportOptions:
         """How tables are written."""
         return TableForm(self.delimiter, self.encoding, self.columns)
 
-    def among(self, columns: Collection[str]) -> "ImportOptions":
+    def resolve(self, columns: Collection[str]) -> "ImportOptions":
         """Return these options with the columns of keywords and catalogs that are meant of a table with these."""
         if not self.keywords and self.catalogs is None:
             return self
-        catalogs = None if self.catalogs is None else self.catalogs.among(columns)
-        return replace(self, keywords=tuple(each.among(columns) for each in self.keywords), catalogs=catalogs)
+        catalogs = None if self.catalogs is None else self.catalogs.resolve(columns)
+        return replace(self, keywords=tuple(item.resolve(columns) for item in self.keywords), catalogs=catalogs)
 
 
 def parse_column(text: str, *, category: bool = True) -> KeywordColumn:
@@ -109,7 +109,7 @@ def parse_type(text: str) -> tuple[str, InteractionType]:
         ValueError: it is not of that form, or there is no such type.
     """
     name, equals, kind = text.rpartition("=")
-    types = {each.value.lower(): each for each in InteractionType}
+    types = {item.value.lower(): item for item in InteractionType}
     if not equals or not name or kind.lower() not in types:
-        raise ValueError("write NAME=TYPE with one of " + ", ".join(each.value for each in InteractionType))
+        raise ValueError("write NAME=TYPE with one of " + ", ".join(item.value for item in InteractionType))
     return name.lower(), types[kind.lower()]

@@ -14,8 +14,8 @@ from zlib import crc32
 from penchant_engine.model import MAX_WEIGHT
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import TableRow, quoted
-from penchant_import.measures import is_measure, plain
-from penchant_import.moments import read_moment, shown
+from penchant_import.measures import is_measure, normalize_name
+from penchant_import.moments import excerpt, read_moment
 from penchant_import.options import ImportOptions, KeywordColumn
 from penchant_import.placeholders import is_never, is_nothing
 from penchant_import.report import NO_PLACE, Notes
@@ -36,14 +36,14 @@ _AMOUNTS_END = 1e12
 """No shop has as many of anything."""
 SOLD_OUT = frozenset({"outofstock", "soldout", "discontinued"})
 """What says, as it is compared, that a product cannot be ordered."""
-APART = (
+REPEATED_ID_REASON = (
     "an earlier row of this id stands apart, and is replaced by this one; sort the file by id to have such rows merged"
 )
 
 
 EMPTY: Sequence[Any] = (None, "", [])
 """Values that a field has which says nothing."""
-NOTHING = "a placeholder, which stands for nothing."
+PLACEHOLDER_REASON = "a placeholder, which stands for nothing."
 """Why a word of the table of placeholders is no keyword."""
 
 
@@ -90,7 +90,7 @@ class PieceBuilder:
         text = plain_name(text)
         problem = label_problem(text)
         if problem:
-            self.leave(field, f"no label: {problem}")
+            self.omit(field, f"no label: {problem}")
         elif text:
             self._set(self._piece, field, "label", text)
 
@@ -103,22 +103,22 @@ class PieceBuilder:
                 taken[keyword] = None
         self._add(field, category, taken)
 
-    def qualities(
+    def attributes(
         self, field: str, category: str, values: Iterable[Any], is_left: Callable[[str], bool] = is_measure
     ) -> None:
         """Take texts as keywords of a category, but for those that join nothing that is alike: numbers, prices, sizes.
 
         What ``is_left`` finds is taken only where ``--keywords`` names its category or field.
         """
-        for each in self._options.keywords:
-            if plain(field) == plain(each.column) or category == each.category:
-                self._notes.chosen.add(each.written)
+        for item in self._options.keywords:
+            if normalize_name(field) == normalize_name(item.column) or category == item.category:
+                self._notes.chosen.add(item.option_text)
                 self.keywords(field, category, values)
                 return
         taken = []
         for value in values:
             if isinstance(value, str) and is_left(plain_name(value)):
-                self.leave(field, f"numbers and sizes; --keywords '{category}={field}' makes keywords of them")
+                self.omit(field, f"numbers and sizes; --keywords '{category}={field}' makes keywords of them")
             else:
                 taken.append(value)
         self.keywords(field, category, taken)
@@ -136,9 +136,9 @@ class PieceBuilder:
         """Add keywords to a category, if it may be one."""
         category = category.strip()
         if name_problem(category):
-            self.leave(field, "no name of a category")
+            self.omit(field, "no name of a category")
             return
-        category = self._notes.category(category)
+        category = self._notes.canonical_category(category)
         if taken:
             self._categories.setdefault(category, {}).update(taken)
             self._take(field, f"categories/{category}")
@@ -155,7 +155,7 @@ class PieceBuilder:
             self._take(field, LISTED)
         return listed
 
-    def named(self, field: str, category: str, separator: str) -> None:
+    def note_named(self, field: str, category: str, separator: str) -> None:
         """Note that a column became keywords by its name alone, and what parted them."""
         self._notes.named.add((category, field, separator))
 
@@ -164,7 +164,7 @@ class PieceBuilder:
         names = []
         for value in values:
             if not isinstance(value, str) or name_problem(value) or is_nothing(value):
-                self.leave(field, "no name of a catalog")
+                self.omit(field, "no name of a catalog")
             else:
                 names.append(value)
         if names:
@@ -176,7 +176,7 @@ class PieceBuilder:
         try:
             moment = read_moment(value, self._options.time_format, is_end=member == "availableUntil")
         except ValueError as error:
-            self.leave(field, str(error))
+            self.omit(field, str(error))
             return
         if moment is not None:
             self._set(self._filters, field, member, moment, "filters/")
@@ -201,15 +201,15 @@ class PieceBuilder:
         except ValueError:
             number = inf
         if number >= _AMOUNTS_END:
-            self.leave(field, "no number")
+            self.omit(field, "no number")
             return
         total = self._extras.get("stock", 0) + number
         self._extras["stock"] = int(total) if total == int(total) else total
         self._take(field, "extras/stock")
 
-    def orderable(self, field: str, *, is_so: bool) -> None:
+    def orderable(self, field: str, *, is_orderable: bool) -> None:
         """Take whether a product can be ordered as the extra `inStock`; of several rows one is enough."""
-        self._extras["inStock"] = is_so or self._extras.get("inStock", False)
+        self._extras["inStock"] = is_orderable or self._extras.get("inStock", False)
         self._take(field, "extras/inStock")
 
     def has_extra(self, member: str) -> bool:
@@ -224,7 +224,7 @@ class PieceBuilder:
         if isinstance(text, str) and (read := plain_text(text)):
             self.keep(field, "description", self._notes.boilerplate.without(read))
 
-    def leave(self, field: str, reason: str = NO_PLACE) -> None:
+    def omit(self, field: str, reason: str = NO_PLACE) -> None:
         """Note that a field is left out."""
         self._notes.left_out(self._file, field, reason, self._line)
 
@@ -240,14 +240,14 @@ class PieceBuilder:
             return
         # The first that fits: what the person chose, then the name, then the kind of the value.
         if chosen is not None:
-            self._notes.chosen.add(chosen.written)
+            self._notes.chosen.add(chosen.option_text)
             self.keywords(field, chosen.category, self.split(field, value, chosen))
         elif options.catalogs is not None and options.catalogs.column in {name, field}:
-            self._notes.chosen.add(options.catalogs.written)
+            self._notes.chosen.add(options.catalogs.option_text)
             self.catalogs(field, self.split(field, value, options.catalogs))
         elif isinstance(value, str) and name in ((options.label_column,) if options.label_column else LABELS):
             self.label(field, value)
-        elif isinstance(value, str) and plain(name) in DESCRIPTION_NAMES:
+        elif isinstance(value, str) and normalize_name(name) in DESCRIPTION_NAMES:
             self.description(field, value)
         elif isinstance(value, list):
             self._list(field, name, value)
@@ -277,22 +277,22 @@ class PieceBuilder:
         if members.setdefault(member, value) == value:
             self._take(field, where + member)
         else:
-            self.leave(field, "another value in a further row of the same id; the first one is kept")
+            self.omit(field, "another value in a further row of the same id; the first one is kept")
 
     def _list(self, field: str, name: str, values: list[Any]) -> None:
         if any(isinstance(name_of(value), str) for value in values):
             self.keywords(field, name, values)
         else:
-            self.leave(field, "a list without texts holds no keywords")
+            self.omit(field, "a list without texts holds no keywords")
 
     def _keyword(self, field: str, value: Any) -> str | None:
         """Return the keyword that a value is; of what is none it is noted."""
         if not isinstance(value, str):
-            self.leave(field, "no keyword: not a text.")
+            self.omit(field, "no keyword: not a text.")
             return None
         keyword, problem = (_remembered if len(value) <= MAX_ID_LENGTH else _read_keyword)(value)
         if problem:
-            self.leave(field, f"no keyword: {problem}")
+            self.omit(field, f"no keyword: {problem}")
             return None
         return keyword
 
@@ -307,7 +307,7 @@ def _read_keyword(text: str) -> tuple[str, str | None]:
     if problem and len(keyword) > MAX_ID_LENGTH:
         # One line of a report for all of them, however long each is.
         problem = f"over {MAX_ID_LENGTH} characters."
-    return keyword, NOTHING if problem is None and is_nothing(keyword) else problem
+    return keyword, PLACEHOLDER_REASON if problem is None and is_nothing(keyword) else problem
 
 
 _remembered = functools.lru_cache(maxsize=1 << 13)(_read_keyword)  # most stand in many rows
@@ -333,7 +333,7 @@ def split(value: Any, column: KeywordColumn) -> list[Any]:
     if not isinstance(value, str):
         return [str(value)] if isinstance(value, int) else [value]
     separators = [column.separator] if column.separator else ["|", ";"]
-    separator = next((each for each in separators if each in value), None)
+    separator = next((item for item in separators if item in value), None)
     # One separator for the whole text, the first that occurs: a keyword may hold the other.
     parts = value.split(separator) if separator else [value]
     if "::" in value:
@@ -345,7 +345,7 @@ def parts(text: str, separator: str) -> list[str]:
     """Return the parts of a text that are not blank, trimmed; of a list in brackets its texts."""
     listed = read_list(text)
     if listed is not None:
-        return [each for each in listed if isinstance(each, str) and each.strip()]
+        return [item for item in listed if isinstance(item, str) and item.strip()]
     return [part.strip() for part in text.split(separator) if part.strip()]
 
 
@@ -363,7 +363,7 @@ def take_fields(
     """Take the values that are not empty, each by the taker of its field; what has none is left out."""
     for field, value in values.items():
         if value not in empty:
-            takers.get(field, leave_field)(builder, field, value)
+            takers.get(field, omit_field)(builder, field, value)
 
 
 def take_label(builder: PieceBuilder, field: str, value: Any) -> None:
@@ -371,16 +371,16 @@ def take_label(builder: PieceBuilder, field: str, value: Any) -> None:
     if isinstance(value, str):
         builder.label(field, value)
     else:
-        builder.leave(field, "no label: not a text.")
+        builder.omit(field, "no label: not a text.")
 
 
 def skip_field(_builder: PieceBuilder, _field: str, _value: Any) -> None:
     """Take nothing of a field that is read elsewhere, or says what others do."""
 
 
-def leave_field(builder: PieceBuilder, field: str, _value: Any) -> None:
+def omit_field(builder: PieceBuilder, field: str, _value: Any) -> None:
     """Note that a field, of which a table says nothing, has no place in a piece."""
-    builder.leave(field)
+    builder.omit(field)
 
 
 def keywords(category: str, separator: str | None = None, *, read: Callable[[Any], Any] | None = None) -> FieldTaker:
@@ -403,9 +403,9 @@ def extra(member: str, *, read: Callable[[Any], Any] | None = None) -> FieldTake
     return lambda builder, field, value: builder.keep(field, member, value if read is None else read(value))
 
 
-def left_out(reason: str) -> FieldTaker:
+def omit_because(reason: str) -> FieldTaker:
     """Return what notes why a field is left out."""
-    return lambda builder, field, _value: builder.leave(field, reason)
+    return lambda builder, field, _value: builder.omit(field, reason)
 
 
 def hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
@@ -454,7 +454,7 @@ def merge_rows(
             continue
         # Hashes, not ids, to save memory: two ids with the same one would cost a note that is wrong, no piece.
         if hash(key) in seen:
-            notes.left_out(file, id_column, APART, first.line)
+            notes.left_out(file, id_column, REPEATED_ID_REASON, first.line)
         seen.add(hash(key))
         builder = PieceBuilder(notes, file, first.line, first.values[id_column], options=options)
         for row in chain((first,), others):
@@ -471,7 +471,7 @@ def cut_problem(piece_id: Any) -> str | None:
     """Return what is wrong with an id that is a long number of which a spreadsheet or a data frame kept few digits."""
     if not isinstance(piece_id, str) or "+" not in piece_id or not _CUT.match(piece_id):
         return None
-    return f"Found {shown(piece_id)}, a number that has lost its digits; write that column as texts."
+    return f"Found {excerpt(piece_id)}, a number that has lost its digits; write that column as texts."
 
 
 MAX_NAMED_REPEATS = 20
@@ -499,7 +499,7 @@ class IdRegister:
         self._last_bytes = 0
         self._named = 0
 
-    def admits(self, draft: Draft, piece_id: str, revised: str | None = None) -> bool:
+    def accept(self, draft: Draft, piece_id: str, revised: str | None = None) -> bool:
         """Return whether a piece counts, by what was met of its id; ``revised`` is its date, as RFC 3339 in UTC."""
         key, checksum = hash(piece_id), crc32(draft.body)
         before = self._places.get(key)
@@ -510,7 +510,7 @@ class IdRegister:
             return True
         if not is_newer and (last := self._last.get(key)) is not None and not self._notes.is_storable(last.body):
             why = f"another piece of this id, which stays: that of {last.file}, line {last.line} may not be stored"
-            self._notes.left_out(draft.file, shown(piece_id), why, draft.line)
+            self._notes.left_out(draft.file, excerpt(piece_id), why, draft.line)
             is_newer = True
         elif before is not None and before & 0xFFFFFFFF != checksum:
             self._name(draft, piece_id, before, is_newer=is_newer)
@@ -538,12 +538,14 @@ class IdRegister:
         self._named += 1
         kept = (draft.file, draft.line) if is_newer else (file, line)
         gone = (file, line) if is_newer else (draft.file, draft.line)
-        self._notes.left_out(gone[0], shown(piece_id), f"{why} {kept[0]}, line {kept[1]}", gone[1])
+        self._notes.left_out(gone[0], excerpt(piece_id), f"{why} {kept[0]}, line {kept[1]}", gone[1])
 
 
 def _without_id(values: Mapping[str, Any]) -> str:
     """Return what a row without an id is told: which column may have one instead."""
-    others = {plain(column): column for column, value in reversed(list(values.items())) if value not in ("", None)}
+    others = {
+        normalize_name(column): column for column, value in reversed(list(values.items())) if value not in ("", None)
+    }
     column = next((others[name] for name in ID_NAMES if name in others), None)
     if column is None:
         return "Found no id; --id-column names another column of ids."

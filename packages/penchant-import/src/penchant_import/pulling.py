@@ -36,7 +36,7 @@ from penchant_import.report import ImportReport
 from penchant_import.rules import MAX_PIECES
 from penchant_import.running import Import
 
-TIMES_AWAY = 2
+MIN_ABSENCES = 2
 """How often a piece is not there before it is deleted: a file that is written just now may lack some."""
 DELETED_SHARE = 10
 """One of so many pieces of the source is deleted at once; more wait for somebody who says so."""
@@ -56,20 +56,29 @@ class PullOutcome(enum.StrEnum):
         return self in {PullOutcome.WITHHELD, PullOutcome.FAILED}
 
 
-class PullSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What is pulled: which format from which address, and into which source of which server.
+class PullSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """What is pulled, as its file says it: from which address into which source of which server.
 
-    ``delete_missing`` says that the file is a complete listing, so that what is not in it is deleted.
+    ``delete_missing`` says that the file is a complete listing, so that what is not in it is deleted; ``options`` are
+    those of imports, by their names.
     """
 
-    format: str
     address: str
+    format: str = msgspec.field(name="from")
     url: str
     source: str
-    options: ImportOptions = ImportOptions()
+    every: str = "15m"
+    key_file: Path | None = None
     skip_invalid: bool = False
     delete_missing: bool = False
-    rules: FetchRules = FetchRules()
+    hosts: list[str] = []
+    limit_bytes: int = FetchRules().limit_bytes
+    options: dict[str, bool | int | float | str | list[str]] = {}
+
+    @property
+    def rules(self) -> FetchRules:
+        """What may be fetched."""
+        return FetchRules(hosts=frozenset(self.hosts), limit_bytes=self.limit_bytes)
 
 
 class PullRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +127,7 @@ class StateFile:
         self._path = path
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep others from the pull.
 
         Raises:
@@ -204,10 +213,13 @@ class _ChangesTarget:
 
 
 class Pull:
-    """A pull; ``find`` looks up hosts."""
+    """A pull, whose file is read with these options; ``find`` looks up hosts."""
 
-    def __init__(self, spec: PullSpec, key: str, file: StateFile, *, find: LookUp = look_up) -> None:
+    def __init__(
+        self, spec: PullSpec, options: ImportOptions, key: str, file: StateFile, *, find: LookUp = look_up
+    ) -> None:
         self._spec = spec
+        self._options = options
         self._key = key
         self._file = file
         self._find = find
@@ -223,7 +235,7 @@ class Pull:
         """
         begun_at, begun, self._counts = time.time_ns() // 1_000_000, time.monotonic(), {}
         with (
-            self._file.held(),
+            self._file.lock(),
             closing(RemoteTarget(self._spec.url, key=self._key, source=self._spec.source)) as target,
             tempfile.TemporaryDirectory(prefix="penchant-pull-") as folder,
         ):
@@ -262,23 +274,25 @@ class Pull:
         state.content = content
         if not self._spec.delete_missing:
             # What has left the file stays in the source; if it comes back it is submitted once more.
-            state.pieces = {each: known for each, known in state.pieces.items() if each not in gone}
+            state.pieces = {item: known for item, known in state.pieces.items() if item not in gone}
             state.away = {}
         # A row with a fault may be of a piece that then only seems to be away.
         elif is_whole:
-            state.away = {each: state.away.get(each, 0) + 1 for each in gone}
+            state.away = {item: state.away.get(item, 0) + 1 for item in gone}
         return self._delete(target, state, force=force, unchanged=is_same)
 
     def _import(self, target: RemoteTarget, state: PullState, path: Path) -> tuple[set[str], bool]:
         """Import a file; return the ids of its pieces, and whether they are all there are, by its rows and itself."""
         begun, spec = time.monotonic(), self._spec
         changes = _ChangesTarget(target, state)
-        work = Import(spec.format, Files(gather([path])), spec.options, target=changes, skip_invalid=spec.skip_invalid)
+        work = Import(spec.format, Files(gather([path])), self._options, target=changes, skip_invalid=spec.skip_invalid)
         if not spec.skip_invalid:
-            checked = work.check_first(path.parent, lambda _progress: None)
+            checked = work.check_all(path.parent, lambda _progress: None)
             if checked.tally.faults:
                 first, rows = checked.tally.faults[0], checked.tally.invalid_rows
-                raise Refused(f"{amount(rows, 'rows')} may not be stored, so nothing is. {first.where}: {first.told}")
+                raise Refused(
+                    f"{amount(rows, 'rows')} may not be stored, so nothing is. {first.where}: {first.message}"
+                )
         target.skips_refused = spec.skip_invalid
         work.run(lambda _progress: None)
         self._counts |= {"created": work.tally.created, "replaced": work.tally.replaced}
@@ -298,21 +312,21 @@ class Pull:
         self, target: RemoteTarget, state: PullState, *, force: bool, unchanged: bool
     ) -> tuple[PullOutcome, str]:
         """Delete the pieces that were away often enough; return what came of the whole run."""
-        due = sorted(each for each, times in state.away.items() if times >= TIMES_AWAY)
+        due = sorted(item for item, times in state.away.items() if times >= MIN_ABSENCES)
         self._counts["away"] = len(state.away) - len(due)
         most = target.count_pieces() // DELETED_SHARE if due else 0
         if len(due) > most and not force:
             self._counts["withheld"] = len(due)
             return PullOutcome.WITHHELD, (
-                f"{len(due)} pieces were away {TIMES_AWAY} times. {most} of this source may be deleted at once; if"
+                f"{len(due)} pieces were away {MIN_ABSENCES} times. {most} of this source may be deleted at once; if"
                 " they are to go, run it with --once --force."
             )
         for start in range(0, len(due), MAX_PIECES):
             batch = due[start : start + MAX_PIECES]
             self._counts["deleted"] = self._counts.get("deleted", 0) + target.delete(batch)
-            for each in batch:
-                del state.away[each]
-                state.pieces.pop(each, None)
+            for item in batch:
+                del state.away[item]
+                state.pieces.pop(item, None)
         if unchanged and not self._counts.get("deleted"):
             return PullOutcome.UNCHANGED, "The file is the one of the last time."
         return PullOutcome.STORED, ""

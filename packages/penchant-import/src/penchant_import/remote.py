@@ -19,7 +19,7 @@ from penchant_import.drafts import CheckedInteraction, interaction_members
 from penchant_import.hosting import BatchResult, Settings
 from penchant_import.rules import DEFAULT_WORDS, encode
 
-TRIES = 6
+MAX_ATTEMPTS = 6
 """How often a request is sent before an import gives up; it can be run again."""
 TIMEOUT_S = 120
 FIRST_PAUSE_S = 0.5
@@ -80,7 +80,7 @@ class RemoteTarget:
 
     def record(self, interactions: Sequence[CheckedInteraction]) -> BatchResult:
         """Send interactions."""
-        bodies = [encode(interaction_members(each)) for each in interactions]
+        bodies = [encode(interaction_members(item)) for item in interactions]
         receipt = self._send_all(bodies, lambda body: self._change("POST", "/interactions", body))
         return BatchResult(duplicates=receipt["duplicates"], unstored=receipt.get("unstored", 0))
 
@@ -146,7 +146,7 @@ class RemoteTarget:
             InvalidInput, Refused: the server does not do it, or does not answer.
         """
         reason = ""
-        for attempt in range(TRIES):
+        for attempt in range(MAX_ATTEMPTS):
             # A connection on which anything failed is not used again: the rest of an answer may still be in it.
             if attempt:
                 self._connection.close()
@@ -162,9 +162,11 @@ class RemoteTarget:
                 if status not in {429, 502, 503, 504}:
                     raise _refusal(status, text)
                 reason = f"answered {status}"
-            if attempt < TRIES - 1:
+            if attempt < MAX_ATTEMPTS - 1:
                 self._pause(min(MAX_PAUSE_S, max(wait_s, FIRST_PAUSE_S * 2**attempt)))
-        raise Refused(f"The server did not do it in {TRIES} attempts ({reason}). Run the same command again to go on.")
+        raise Refused(
+            f"The server did not do it in {MAX_ATTEMPTS} attempts ({reason}). Run the same command again to go on."
+        )
 
     def _send(self, method: str, path: str, body: bytes | None) -> tuple[int, float, bytes]:
         headers = self._headers | ({} if body is None else {"content-type": "application/json"})
@@ -181,7 +183,7 @@ def _refusal(status: int, text: bytes) -> Refused | InvalidInput:
     # A proxy in between may answer with anything: then the status is all that can be said.
     try:
         problem = json.loads(text)
-        faults = [Fault(detail=str(each["detail"]), pointer=each.get("pointer")) for each in problem.get("errors", [])]
+        faults = [Fault(detail=str(item["detail"]), pointer=item.get("pointer")) for item in problem.get("errors", [])]
         detail = f"The server answered {status}: {problem['detail']}"
     except (ValueError, KeyError, TypeError, AttributeError):
         return Refused(f"The server answered {status}.")

@@ -13,7 +13,7 @@ import msgspec
 
 from penchant_import.advice import ImportVerdict, verdict_lines
 from penchant_import.files import amount
-from penchant_import.rules import MAX_NAME_LENGTH, UNREADABLE, id_problem
+from penchant_import.rules import MAX_NAME_LENGTH, piece_id_of
 from penchant_import.texts import Boilerplate
 
 NO_PLACE = "has no place in a piece or an interaction"
@@ -22,7 +22,7 @@ MAX_ENTRIES = 1_000
 """Fields that are counted one by one: a file may call its fields by any number of names."""
 MAX_FAULT_KINDS = 50
 """Kinds of faults that are told apart: the rest are counted together."""
-SHOWN_PLACES = 3
+MAX_LISTED_PLACES = 3
 """Places of a fault that a report names."""
 _JOINTS = " -_.'\u2019"
 _VARYING = re.compile(r"'(?:[^'\\]|\\.)*'…?|\"(?:[^\"\\]|\\.)*\"…?|\d+")
@@ -73,7 +73,7 @@ class RowFaults(msgspec.Struct, kw_only=True):
         return f"{rows}{places_text(self.first)}: {self.pointer or '(row)'}"
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """What is accepted, and what helps."""
         return f"{self.detail} {self.remedy}." if self.remedy else self.detail
 
@@ -89,9 +89,9 @@ def places_text(places: Sequence[RowPlace]) -> str:
     )
 
 
-def gather_faults(known: list[RowFaults], faults: Iterable[InvalidRow], *, by_columns: bool) -> None:
+def group_faults(known: list[RowFaults], faults: Iterable[InvalidRow], *, by_columns: bool) -> None:
     """Add faults to those of their kind; ``by_columns`` says that the format has options that name columns."""
-    kinds = {each.kind: each for each in known}
+    kinds = {item.kind: item for item in known}
     for fault in faults:
         remedy = _REMEDIES.get(fault.pointer.partition("/")[2], "") if by_columns and "--" not in fault.detail else ""
         new = RowFaults(pointer=fault.pointer, detail=fault.detail, remedy=remedy)
@@ -103,7 +103,7 @@ def gather_faults(known: list[RowFaults], faults: Iterable[InvalidRow], *, by_co
             group = kinds[new.kind] = new
             known.append(new)
         group.count += 1
-        if len(group.first) < SHOWN_PLACES:
+        if len(group.first) < MAX_LISTED_PLACES:
             group.first = [*group.first, RowPlace(fault.file, fault.line)]
 
 
@@ -169,18 +169,6 @@ class JoinedCategory:
     count: int
 
 
-class _IdentityOnly(msgspec.Struct):
-    id: str
-
-
-def has_id(body: bytes) -> bool:
-    """Return whether a piece can be told by its id: all that is known without the service."""
-    try:
-        return not id_problem(msgspec.json.decode(body, type=_IdentityOnly).id)
-    except UNREADABLE:
-        return False
-
-
 class Notes:
     """Counts what was mapped, joined and left out; ``boilerplate`` is what stands in most texts of the files.
 
@@ -196,7 +184,7 @@ class Notes:
     def __init__(self, boilerplate: Boilerplate | None = None) -> None:
         self.boilerplate = boilerplate or Boilerplate()
         self.is_partial = False
-        self.is_storable = has_id
+        self.is_storable = lambda body: piece_id_of(body) is not None
         self.word_rule = None
         self.chosen: set[str] = set()
         self.named: set[tuple[str, str, str]] = set()
@@ -207,7 +195,7 @@ class Notes:
         self._first_names: set[str] = set()
         self._joined: dict[tuple[str, str], int] = {}
 
-    def category(self, name: str) -> str:
+    def canonical_category(self, name: str) -> str:
         """Return a category as it was first written: case, plural and blanks make no other one."""
         if name in self._first_names:
             return name
@@ -255,16 +243,16 @@ class Notes:
         # Of many files alike a field is counted for all further ones together.
         return ("(further files)", *key[1:]) if key[1:] in self._seen else (key[0], "(other fields)", otherwise)
 
-    def further_pages(self, file: str, field: str, line: int) -> None:
+    def note_further_pages(self, file: str, field: str, line: int) -> None:
         """Note that a file says of itself that it is one page of several: what is not in it may be on another."""
         self.is_partial = True
         self.left_out(file, field, "this is one page of several; import the others, too", line)
 
-    def unmapped(self, file: str, field: str, action: Any, line: int) -> None:
+    def note_unmapped(self, file: str, field: str, action: Any, line: int) -> None:
         """Note that what a person did is no type of interaction."""
         self.left_out(file, field, f"the type {action!r} is not mapped; say --type {action}=Click", line)
 
-    def members(self, file: str, line: int, members: Mapping[str, Any], taken: Mapping[str, str]) -> None:
+    def note_members(self, file: str, line: int, members: Mapping[str, Any], taken: Mapping[str, str]) -> None:
         """Note each member of an interaction: of ``taken`` ones what it becomes, of others that it is left out."""
         for member, value in members.items():
             if member in taken:
@@ -290,7 +278,7 @@ def _form_of(category: str) -> str:
     if len(category) > MAX_NAME_LENGTH:
         return category
     decomposed = unicodedata.normalize("NFKD", category.casefold())
-    form = "".join(each for each in decomposed if not unicodedata.combining(each) and each not in _JOINTS)
+    form = "".join(item for item in decomposed if not unicodedata.combining(item) and item not in _JOINTS)
     if len(form) > 4 and form.endswith("ies"):
         return form[:-3] + "y"
     return form[:-1] if len(form) > 3 and form.endswith("s") and not form.endswith("ss") else form or category
@@ -340,13 +328,13 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @classmethod
     def of(cls, tally: ImportTally, notes: Notes, **others: Any) -> "ImportReport":
         """Return the report of what was counted; ``others`` are the members that no count tells."""
-        told = set(cls.__struct_fields__)
-        counted: dict[str, Any] = {name: getattr(tally, name) for name in tally.__struct_fields__ if name in told}
+        stated = set(cls.__struct_fields__)
+        counted: dict[str, Any] = {name: getattr(tally, name) for name in tally.__struct_fields__ if name in stated}
         return cls(
             mapped=notes.all_mapped(),
             joined=notes.all_joined(),
             left_out=notes.all_left_out(),
-            boilerplate=list(notes.boilerplate.found),
+            boilerplate=list(notes.boilerplate.removed),
             **counted,
             **others,
         )
@@ -378,11 +366,11 @@ def to_text(report: ImportReport) -> Iterator[str]:
         yield f"{report.source}: {amount(report.placements, 'placements')} and {preferences} {verb}"
     if report.examples:
         yield "The first of them, as they would be stored:"
-        yield from (f"  {bytes(each).decode()}" for each in report.examples)
+        yield from (f"  {bytes(item).decode()}" for item in report.examples)
     yield from _field_lines(report)
     if report.invalid_rows:
         yield f"Invalid, left out: {amount(report.invalid_rows, 'rows')}"
-        yield from (f"  {each.where}: {each.told}" for each in report.faults)
+        yield from (f"  {item.where}: {item.message}" for item in report.faults)
     rate = f", {report.rows / report.seconds:.0f} rows/s" if report.seconds > 0 and not report.resumed_at_row else ""
     yield f"{amount(report.rows, 'rows')} in {report.seconds:.1f} s{rate}"
     if report.verdict is not None:
@@ -397,13 +385,13 @@ def _field_lines(report: ImportReport) -> Iterator[str]:
         for field in report.mapped:
             taken.setdefault((field.field, field.to), []).append(field)
         for (name, to), those in taken.items():
-            yield f"  {_files_text(each.file for each in those)}: {name} -> {to} ({sum(each.count for each in those)})"
+            yield f"  {_files_text(item.file for item in those)}: {name} -> {to} ({sum(item.count for item in those)})"
     if report.joined:
         yield "Categories that differ by case, plural or blanks only are one:"
-        yield from (f"  {each.category} -> {each.into} ({each.count})" for each in report.joined)
+        yield from (f"  {item.category} -> {item.into} ({item.count})" for item in report.joined)
     if report.boilerplate:
         yield "Sentences that more than half of the texts have, left out of descriptions:"
-        yield from (f"  {each}" for each in report.boilerplate)
+        yield from (f"  {item}" for item in report.boilerplate)
     if report.left_out:
         yield "Left out:"
         yield from _omitted_lines(report.left_out)
@@ -412,18 +400,18 @@ def _field_lines(report: ImportReport) -> Iterator[str]:
 def _omitted_lines(omitted: Sequence[OmittedField]) -> Iterator[str]:
     """Yield what was left out; what has no place is one line."""
     gone: dict[tuple[str, str], list[OmittedField]] = {}
-    for each in omitted:
-        gone.setdefault((each.field, each.reason), []).append(each)
+    for item in omitted:
+        gone.setdefault((item.field, item.reason), []).append(item)
     placeless: dict[str, int] = {}
     for (name, reason), those in gone.items():
-        count, first = sum(each.count for each in those), those[0]
+        count, first = sum(item.count for item in those), those[0]
         if reason == NO_PLACE:
             placeless[name] = count
             continue
         where = f"first in line {first.line}" if len(those) == 1 else f"first in {first.file}, line {first.line}"
-        yield f"  {_files_text(each.file for each in those)}: {name}: {reason} ({count}, {where})"
+        yield f"  {_files_text(item.file for item in those)}: {name}: {reason} ({count}, {where})"
     if placeless:
-        files = _files_text(each.file for each in omitted if each.reason == NO_PLACE)
+        files = _files_text(item.file for item in omitted if item.reason == NO_PLACE)
         yield f"  {files}: {NO_PLACE}: {', '.join(f'{name} ({count})' for name, count in placeless.items())}"
 
 

@@ -69,6 +69,22 @@ def id_problem(text: str) -> str | None:
     return _problem(text, MAX_ID_LENGTH, _CONTROL)
 
 
+class _Identity(msgspec.Struct):
+    id: str
+
+
+_identity = msgspec.json.Decoder(_Identity)
+
+
+def piece_id_of(body: bytes) -> str | None:
+    """Return the id of a piece, ``None`` of what has none that is accepted: all that is known without the service."""
+    try:
+        piece_id = _identity.decode(body).id
+    except UNREADABLE:
+        return None
+    return None if id_problem(piece_id) else piece_id
+
+
 def name_problem(text: str) -> str | None:
     """Return what is wrong with the name of a category level or a catalog, or ``None``."""
     return _problem(text, MAX_NAME_LENGTH, _CONTROL)

@@ -14,31 +14,30 @@ and the checkpoint.
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from penchant_engine.errors import Fault, InvalidInput, PenchantError
 from penchant_engine.model import DAY_MS
-from penchant_import.advice import LOOKED_AT, ImportSample
-from penchant_import.checking import CheckedBatch, KeptBatches, PlainChecks, check
+from penchant_import.advice import MAX_SAMPLED_PIECES, ImportSample
+from penchant_import.checking import BatchSpool, CheckedBatch, PlainChecks, check
 from penchant_import.checkpoint import Checkpoint, CheckpointFile
 from penchant_import.drafts import (
     PICTURE_NAMES,
     CheckedInteraction,
     Draft,
     DraftKind,
-    extras_of,
     interaction_members,
+    read_extras,
     stable_event_id,
 )
 from penchant_import.files import Files, Position, UnreadableFile, printable
 from penchant_import.formats import read_drafts
 from penchant_import.hosting import BatchResult, RequestChecks, Settings, Target
-from penchant_import.measures import plain
+from penchant_import.measures import normalize_name
 from penchant_import.options import ImportOptions
-from penchant_import.report import ImportTally, InvalidRow, Notes, gather_faults
+from penchant_import.report import ImportTally, InvalidRow, Notes, group_faults
 from penchant_import.rules import DEFAULT_WORDS, MAX_INTERACTIONS, MAX_PIECES, UNREADABLE, encode
 
 BATCH_ROWS = MAX_PIECES
@@ -46,13 +45,13 @@ BATCH_BYTES = 8 * 1024 * 1024
 """Where a batch ends that has fewer rows: half of what a request with interactions may hold by default."""
 RETENTION_DAYS = 396
 """How many days interactions are kept where settings do not say it."""
-SHOWN_EXAMPLES = 3
+MAX_EXAMPLES = 3
 """Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
-AS_THEY_ARE = frozenset({"ndjson", "specification"})
+OWN_FORMATS = frozenset({"ndjson", "specification"})
 """Formats that have no columns which an option could name."""
-SHOWN_FILES = 3
+MAX_LISTED_FILES = 3
 """Files of which an error says what was found in them."""
 _MOST_ROWS = {
     **dict.fromkeys((DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS), 1),
@@ -72,13 +71,11 @@ _COUNTS = {
 """The member of the tally in which the things of each kind are counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportProgress:
-    """Progress of an import; ``skipped`` rows were stored by a run before."""
+class ImportProgress(NamedTuple):
+    """Progress of an import: how far files are read, and how many rows of all runs were stored."""
 
     position: Position
     rows: int
-    skipped: int
 
 
 class Import:
@@ -112,8 +109,8 @@ class Import:
         self._created_at = ""
         self._shift_ms = 0
         self._oldest: int | None = None
-        self._kept: KeptBatches | None = None
-        self._stored_from: KeptBatches | None = None
+        self._kept: BatchSpool | None = None
+        self._stored_from: BatchSpool | None = None
         self._position: Position | None = None
 
     def resume(self, file: CheckpointFile, fingerprint: str) -> int | None:
@@ -133,7 +130,7 @@ class Import:
         """Move the times of all interactions."""
         self._shift_ms = milliseconds
 
-    def check_first(self, folder: Path | None, tell: Callable[[ImportProgress], None]) -> "Import":
+    def check_all(self, folder: Path | None, report_progress: Callable[[ImportProgress], None]) -> "Import":
         """Read and check everything, and return what that found; `run` then stores it, and reads no file again.
 
         Checked batches are kept in ``folder`` meanwhile, or where the system keeps passing files. Without room there
@@ -141,47 +138,46 @@ class Import:
         """
         first = Import(self._name, Files(self._files.all), self._options, target=None, checks=self._checks)
         with ExitStack() as stack:
-            first._kept = kept = stack.enter_context(closing(KeptBatches(folder)))
-            first.run(tell)
-            if kept.are_whole and not first.tally.invalid_rows:
+            first._kept = kept = stack.enter_context(closing(BatchSpool(folder)))
+            first.run(report_progress)
+            if kept.is_complete and not first.tally.invalid_rows:
                 self.notes, self._stored_from = first.notes, kept
                 self.sample.named = self.notes.named
                 stack.pop_all()
         return first
 
-    def run(self, tell: Callable[[ImportProgress], None]) -> None:
+    def run(self, report_progress: Callable[[ImportProgress], None]) -> None:
         """Import everything that is not imported yet.
 
         Raises:
             InvalidInput: a row may not be stored, and is not to be skipped; batches before its own are stored.
             UnreadableFile: nothing in the files is of the format.
         """
-        self._skip(tell)
+        self._skip(report_progress)
         for checked, position in self._checked_batches():
             self._position = position
             self._take(checked)
             if self._kept is not None:
                 self._kept.keep(checked, position)
-            tell(self._progress())
+            report_progress(self._progress())
         if not self.tally.rows:
             raise _nothing_recognised(self._name, self._files)
         if self._checkpoint is not None:
             self._checkpoint[0].remove()
 
-    def _skip(self, tell: Callable[[ImportProgress], None]) -> None:
+    def _skip(self, report_progress: Callable[[ImportProgress], None]) -> None:
         """Read again, without storing it, what an earlier run has stored, so that the report covers all rows."""
         # Rows come in the same order each time: the fingerprint covers the files, and how they are read.
         left = self.resumed_at
         while left > 0:
             read = sum(1 for _ in islice(self._drafts, min(left, BATCH_ROWS)))
             left -= read
-            tell(self._progress())
+            report_progress(self._progress())
             if not read:
                 break
 
     def _progress(self) -> ImportProgress:
-        position = self._position or self._files.position
-        return ImportProgress(position=position, rows=self.tally.rows, skipped=self.resumed_at)
+        return ImportProgress(position=self._position or self._files.position, rows=self.tally.rows)
 
     def _checked_batches(self) -> Iterator[tuple[CheckedBatch, Position]]:
         """Yield what is still to be stored: what was checked first, or what the files hold."""
@@ -257,7 +253,7 @@ class Import:
         self.tally.invalid_rows += checked.invalid_rows
         room = MAX_INVALID - len(self.tally.invalid)
         self.tally.invalid = self.tally.invalid + list(checked.invalid[: max(0, room)])
-        gather_faults(self.tally.faults, checked.invalid, by_columns=self._name not in AS_THEY_ARE)
+        group_faults(self.tally.faults, checked.invalid, by_columns=self._name not in OWN_FORMATS)
 
     def _store(self, checked: CheckedBatch, now: int) -> None:
         """Store what of a batch may be stored, or only count it without a target, and add it to the tally."""
@@ -269,7 +265,7 @@ class Import:
         # What is only checked first is judged as it is stored.
         is_judged = self._kept is None
         if is_judged and checked.kind is DraftKind.INTERACTION:
-            items = [self._finished(each) for each in items]
+            items = [self._finished(item) for item in items]
             tally.expired += self._count_expired(items, now)
             self.sample.take_interactions(items, now)
         elif is_judged and checked.kind is DraftKind.PIECE:
@@ -279,17 +275,15 @@ class Import:
         count = _COUNTS[checked.kind]
         setattr(tally, count, getattr(tally, count) + len(items) + checked.superseded)
         tally.superseded += checked.superseded
-        tally.created += stored.created
-        tally.replaced += stored.replaced
-        tally.duplicates += stored.duplicates
-        tally.unstored += stored.unstored
+        for member in BatchResult._fields:
+            setattr(tally, member, getattr(tally, member) + getattr(stored, member))
 
     def _show(self, checked: CheckedBatch) -> None:
-        room = max(0, SHOWN_EXAMPLES - len(self.examples))
+        room = max(0, MAX_EXAMPLES - len(self.examples))
         if checked.kind is DraftKind.PIECE:
             self.examples += [piece.body for piece in checked.items[:room]]
         elif checked.kind is DraftKind.INTERACTION and not self.tally.interactions:
-            self.examples += [encode(interaction_members(each)) for each in checked.items[:SHOWN_EXAMPLES]]
+            self.examples += [encode(interaction_members(item)) for item in checked.items[:MAX_EXAMPLES]]
 
     def _finished(self, interaction: CheckedInteraction) -> CheckedInteraction:
         """Return an interaction with its event id, which goes by the time as it was read, and its time moved."""
@@ -304,8 +298,8 @@ class Import:
             return 0
         if self._oldest is None:
             self._oldest = (now // DAY_MS - int(self._target.settings().get("retentionDays", RETENTION_DAYS))) * DAY_MS
-        tally, times = self.tally, [each.occurred_at for each in interactions if each.occurred_at is not None]
-        expired = [each for each in times if each < self._oldest]
+        tally, times = self.tally, [item.occurred_at for item in interactions if item.occurred_at is not None]
+        expired = [item for item in times if item < self._oldest]
         tally.newest = max([tally.newest, *times])
         tally.newest_expired = max([tally.newest_expired, *expired])
         # Moved so that the newest is now, an old one counts if it is near enough to that.
@@ -358,9 +352,9 @@ def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> dict
     Words are those of the members that the options name, by default of the label and the description (D186).
     """
     addresses = {
-        plain(member): member
-        for body in islice(pieces, LOOKED_AT)
-        for member, value in extras_of(body).items()
+        normalize_name(member): member
+        for body in islice(pieces, MAX_SAMPLED_PIECES)
+        for member, value in read_extras(body).items()
         if isinstance(value, str) and value.startswith(("http://", "https://"))
     }
     picture = next((addresses[name] for name in PICTURE_NAMES if name in addresses), None)
@@ -375,7 +369,7 @@ def _nothing_recognised(name: str, files: Files) -> UnreadableFile:
     """Return the error of files that hold nothing of a format, with what they hold instead."""
     contents = [
         f"{file}: {printable(files.findings[file]()) if file in files.findings else 'no row or entry'}"
-        for file in files.all[:SHOWN_FILES]
+        for file in files.all[:MAX_LISTED_FILES]
     ]
     more = len(files.all) - len(contents)
     rest = f"; and {more} more files" if more else ""
@@ -388,6 +382,6 @@ def newest_moment(name: str, files: Files, options: ImportOptions, checks: Reque
     now = time.time_ns() // 1_000_000
     for batch in _batches(read_drafts(name, files, options, Notes())):
         if batch[0].kind is DraftKind.INTERACTION:
-            times = [each.occurred_at for each in check(batch, now, Notes(), checks).items if each.occurred_at]
+            times = [item.occurred_at for item in check(batch, now, Notes(), checks).items if item.occurred_at]
             newest = max([*times, *([] if newest is None else [newest])], default=None)
     return newest

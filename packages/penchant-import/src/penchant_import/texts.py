@@ -63,8 +63,8 @@ def _texts_beside_markup(text: str) -> Iterator[str]:
 def _end_of(text: str, begin: re.Match[str]) -> int:
     """Return where the markup ends that begins there; -1 where it has no end."""
     if begin["comment"]:
-        found = text.find("-->", begin.start() + len("<!"))
-        return found + len("-->") if found >= 0 else found
+        result = text.find("-->", begin.start() + len("<!"))
+        return result + len("-->") if result >= 0 else result
     if begin["name"] is None:
         return text.find(">", begin.end()) + 1 or -1
     closed = _END.match(text, begin.end())
@@ -105,8 +105,8 @@ def read_list(text: str) -> list[Any] | None:
     if not text or _BRACKETS.get(text[0]) != text[-1]:
         stripped = text.strip()
         return None if len(stripped) == len(text) else read_list(stripped)
-    found = _remembered(text) if len(text) <= _KEPT_LETTERS else read_objects(text)
-    return None if found is None else [name_of(each) for each in found]
+    result = _remembered(text) if len(text) <= _KEPT_LETTERS else read_objects(text)
+    return None if result is None else [name_of(item) for item in result]
 
 
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
@@ -130,7 +130,7 @@ def read_objects(text: str) -> list[Any] | None:
         if end != len(text):
             return None
     values = [values] if isinstance(values, dict) else values
-    return [each for each in values if each is not None]
+    return [item for item in values if item is not None]
 
 
 _remembered = functools.lru_cache(maxsize=1 << 13)(read_objects)
@@ -173,13 +173,13 @@ def _value(text: str, at: int, depth: int) -> tuple[Any, bool, int]:
     if text[at] in _BRACKETS:
         inner, end = _bracketed(text, at, depth + 1)
         return inner, False, end
-    found = _VALUE.match(text, at)
-    if found is None:
+    result = _VALUE.match(text, at)
+    if result is None:
         raise ValueError
-    if found["bare"] is None:
-        return _ESCAPE.sub(_unescape, found["quoted"]), True, found.end()
-    bare = found["bare"].rstrip()
-    return (None if bare.lower() in _NOTHING else bare), False, found.end()
+    if result["bare"] is None:
+        return _ESCAPE.sub(_unescape, result["quoted"]), True, result.end()
+    bare = result["bare"].rstrip()
+    return (None if bare.lower() in _NOTHING else bare), False, result.end()
 
 
 def _unescape(escape: re.Match[str]) -> str:
@@ -188,11 +188,11 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    found = _BLANKS.match(text, at)
-    return at if found is None else found.end()
+    result = _BLANKS.match(text, at)
+    return at if result is None else result.end()
 
 
-LEAST_TEXTS = 5
+MIN_TEXTS = 5
 """Texts from which on boilerplate is looked for: of fewer, what stands in half of them says nothing."""
 MAX_TEXTS = 2_000
 """Texts by which it is found: the first ones."""
@@ -216,7 +216,7 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")  # noqa: RUF001  # ends of 
 
 
 class Boilerplate:
-    """Sentences that stand in over half of the texts of an import; ``found`` is what of them was taken out.
+    """Sentences that stand in over half of the texts of an import; ``removed`` is what of them was taken out.
 
     They are looked for when the first text is met, in the first texts that ``read`` gives.
     """
@@ -224,7 +224,7 @@ class Boilerplate:
     def __init__(self, read: Callable[[], Iterable[str]] = tuple) -> None:
         self._read = read
         self._sentences: frozenset[str] | None = None
-        self.found: dict[str, None] = {}
+        self.removed: dict[str, None] = {}
 
     def without(self, text: str) -> str:
         """Return a plain text without these sentences."""
@@ -233,8 +233,8 @@ class Boilerplate:
         if not self._sentences:
             return text
         sentences = _SENTENCE.split(text)
-        self.found |= dict.fromkeys(each for each in sentences if each in self._sentences)
-        return " ".join(each for each in sentences if each not in self._sentences)
+        self.removed |= dict.fromkeys(item for item in sentences if item in self._sentences)
+        return " ".join(item for item in sentences if item not in self._sentences)
 
 
 def common_sentences(texts: Iterable[str]) -> list[str]:
@@ -244,4 +244,4 @@ def common_sentences(texts: Iterable[str]) -> list[str]:
     for text in texts:
         number += 1
         counts.update(set(_SENTENCE.split(text)))
-    return sorted(each for each, count in counts.items() if 2 * count > number) if number >= LEAST_TEXTS else []
+    return sorted(item for item, count in counts.items() if 2 * count > number) if number >= MIN_TEXTS else []

@@ -87,7 +87,9 @@ def read_vocabulary_file(
     return VocabularyFile(_checked(host, file, thesaurus.statements()), thesaurus.remarks())
 
 
-def put_in_force(host: ServiceHost, target: Target | None, file: VocabularyFile, *, replaces: bool = False) -> Settings:
+def apply_vocabulary(
+    host: ServiceHost, target: Target | None, file: VocabularyFile, *, replaces: bool = False
+) -> Settings:
     """Add a vocabulary to that of a source, or have it take its place; return the setting as it is then.
 
     Raises:
@@ -101,7 +103,7 @@ def put_in_force(host: ServiceHost, target: Target | None, file: VocabularyFile,
     return words
 
 
-def describe(words: Mapping[str, Any]) -> str:
+def summarize_vocabulary(words: Mapping[str, Any]) -> str:
     """Return in words what a vocabulary says."""
     aliases = sum(len(alias["from"]) for alias in words.get("aliases", ()))
     return f"keywords that count as others: {aliases}, for nothing: {len(words.get('ignore', ()))}"
@@ -200,7 +202,7 @@ def _read_labels(files: Files, file: InputFile, form: str) -> list[list[_Concept
         for _ in read_items(files, file, ()):
             pass
     kinds = {rdflib.URIRef(_SKOS + name): name for name in _LABELS}
-    found: dict[str, list[_ConceptLabel]] = defaultdict(list)
+    result: dict[str, list[_ConceptLabel]] = defaultdict(list)
 
     class LabelSink(rdflib.Graph):
         """Takes the labels out of what a parser finds, and keeps nothing."""
@@ -209,7 +211,7 @@ def _read_labels(files: Files, file: InputFile, form: str) -> list[list[_Concept
             concept, kind, label = triple
             if kind in kinds and isinstance(label, rdflib.Literal):
                 words, language = " ".join(label.split()), (label.language or "").lower()
-                found[str(concept)].append(_ConceptLabel(kinds[kind], words, language))
+                result[str(concept)].append(_ConceptLabel(kinds[kind], words, language))
             return self
 
     # It would tell every date that is none, with a traceback.
@@ -220,7 +222,7 @@ def _read_labels(files: Files, file: InputFile, form: str) -> list[list[_Concept
         line = f", line {error.lines + 1}" if hasattr(error, "lines") else ""
         reason = printable(getattr(error, "_why", "") or str(error) or type(error).__name__)
         raise UnreadableFile(f"{file}{line}: not RDF: {reason[:200]}.") from None
-    return [sorted(set(labels)) for _, labels in sorted(found.items())]
+    return [sorted(set(labels)) for _, labels in sorted(result.items())]
 
 
 class _Thesaurus:
@@ -235,26 +237,26 @@ class _Thesaurus:
         self._left: Mapping[str, list[str]] = {}
 
     def add(self, labels: Sequence[_ConceptLabel]) -> None:
-        chosen = [each for each in labels if each.text and self._rank(each.language) is not None]
-        preferred = [each for each in chosen if each.kind == _PREFERRED]
+        chosen = [item for item in labels if item.text and self._rank(item.language) is not None]
+        preferred = [item for item in chosen if item.kind == _PREFERRED]
         if not preferred:
             self._nameless += 1
             return
-        if not self._languages and len({each.text for each in preferred}) > 1:
-            found = ", ".join(sorted({each.language or "none" for each in preferred}))
-            raise Refused(f"The labels have several languages ({found}): choose by --language, the first one names.")
-        target = min(preferred, key=lambda each: (self._rank(each.language), each.text)).text
+        if not self._languages and len({item.text for item in preferred}) > 1:
+            result = ", ".join(sorted({item.language or "none" for item in preferred}))
+            raise Refused(f"The labels have several languages ({result}): choose by --language, the first one names.")
+        target = min(preferred, key=lambda item: (self._rank(item.language), item.text)).text
         self._preferred.add(target)
-        for each in chosen:
-            if each.text != target:
-                self._targets[each.text].add(target)
+        for item in chosen:
+            if item.text != target:
+                self._targets[item.text].add(target)
 
     def _rank(self, language: str) -> int | None:
         """Return the place of a language among those chosen, of `en-GB` that of `en`; ``None`` of one that is not."""
         if not (self._languages and language):
             return len(self._languages)
         names = {language, language.partition("-")[0]}
-        return next((place for place, each in enumerate(self._languages) if each in names), None)
+        return next((place for place, item in enumerate(self._languages) if item in names), None)
 
     def statements(self) -> _Statements:
         """Return what stands for what: labels of one concept only, which name no other."""

@@ -48,9 +48,9 @@ def _write_lines(options: dict[str, Any]) -> None:
         chosen = read_arguments(None, options | {"source": "lines"}, stack)
         for line in read_lines(chosen.format, chosen.files, chosen.options, notes=notes, refuse=refuse):
             sys.stdout.buffer.write(line)
-    for each in notes.all_left_out():
-        where = f"{each.file}: {each.field}: {each.reason}"
-        click.echo(printable(f"left out: {where} ({each.count}, first in line {each.line})"), err=True)
+    for item in notes.all_left_out():
+        where = f"{item.file}: {item.field}: {item.reason}"
+        click.echo(printable(f"left out: {where} ({item.count}, first in line {item.line})"), err=True)
     if problems and not options["skip_invalid"]:
         raise click.exceptions.Exit(1)
 

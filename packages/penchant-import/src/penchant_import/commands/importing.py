@@ -9,8 +9,8 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -32,15 +32,14 @@ from penchant_import.remote import RemoteTarget
 from penchant_import.report import ImportReport, to_text
 from penchant_import.rules import AUTO, LANGUAGES, MAX_MEMBERS, NONE, encode, name_problem, source_problem
 from penchant_import.running import MAX_INVALID, Import, ImportProgress, newest_moment
-from penchant_import.vocabularies import VocabularyFile, describe, put_in_force, read_vocabulary_file
+from penchant_import.vocabularies import VocabularyFile, apply_vocabulary, read_vocabulary_file, summarize_vocabulary
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Move = Callable[[str, int, int, str], None]
 REMOTE_CHECKPOINTS = ".penchant-imports"
 """The same, in the working folder, of those into servers."""
 _KEY = re.compile(r"[!-~]+\Z")
 STANDARD_INPUT = Path("-")
-COLLECTING = 10_000, 20, 50
+GC_THRESHOLDS = 10_000, 20, 50
 """How often garbage is looked for: rows are none until they are stored."""
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 new_file = click.Path(dir_okay=False, path_type=Path)
@@ -168,15 +167,29 @@ _OF_FORMATS = (
 )
 
 
+_OF_PLACES = (
+    click.option("--data", help="Folder of the data; made if missing.", metavar="DIR"),
+    click.option("--database", help="Address of a PostgreSQL database (postgresql://…)."),
+    click.option(
+        "--settings",
+        "settings_file",
+        type=existing_file,
+        help="Settings file (default: penchant.toml where there is one).",
+    ),
+)
 source_option = click.option("--source", required=True, help="Source to import into; made if missing.")
+
+
+def _add_all(options: Sequence[Callable[[Command], Command]], function: Command) -> Command:
+    # Help lists options in the order in which decorators stand, the last applied first.
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 def source_options(function: Command) -> Command:
     """Add what every import has: files, format, source, and how to go about it."""
-    # Help lists options in the order in which decorators stand, the last applied first.
-    for option in reversed(_OF_EVERY_IMPORT):
-        function = option(function)
-    return function
+    return _add_all(_OF_EVERY_IMPORT, function)
 
 
 def place_options(function: Command) -> Command:
@@ -186,21 +199,10 @@ def place_options(function: Command) -> Command:
     def command(*, data: str | None, database: str | None, settings_file: Path | None, **others: Any) -> Any:
         return function(place=DataPlace(data=data, database=database, settings_file=settings_file), **others)
 
-    for option in (
-        click.option(
-            "--settings",
-            "settings_file",
-            type=existing_file,
-            help="Settings file (default: penchant.toml where there is one).",
-        ),
-        click.option("--database", help="Address of a PostgreSQL database (postgresql://…)."),
-        click.option("--data", help="Folder of the data; made if missing.", metavar="DIR"),
-    ):
-        command = option(command)
-    return cast(Command, command)
+    return cast(Command, _add_all(_OF_PLACES, command))
 
 
-def host_of(context: click.Context) -> ServiceHost:
+def require_host(context: click.Context) -> ServiceHost:
     """Return the service in whose command line this command runs.
 
     Raises:
@@ -214,9 +216,7 @@ def host_of(context: click.Context) -> ServiceHost:
 
 def format_options(function: Command) -> Command:
     """Add what formats leave open."""
-    for option in reversed(_OF_FORMATS):
-        function = option(function)
-    return function
+    return _add_all(_OF_FORMATS, function)
 
 
 def read_arguments(host: ServiceHost | None, options: dict[str, Any], stack: ExitStack) -> ImportArguments:
@@ -242,13 +242,10 @@ def read_arguments(host: ServiceHost | None, options: dict[str, Any], stack: Exi
     if not files:
         raise click.UsageError("Name files or a folder, or a file with --pieces or --interactions.")
     same = {field.name: options[field.name] for field in fields(ImportArguments) if field.name in options}
-    read = {
-        "format": name,
-        "files": files,
-        "options": require_used(name, read_options(options)),
-        "vocabulary": _read_vocabulary(host, options),
-    }
-    return ImportArguments(**same | read)
+    used = require_used(name, read_options(options))
+    return ImportArguments(
+        **same | {"format": name, "files": files, "options": used, "vocabulary": _read_vocabulary(host, options)}
+    )
 
 
 def _read_vocabulary(host: ServiceHost | None, options: dict[str, Any]) -> VocabularyFile | None:
@@ -386,7 +383,7 @@ def run_import(context: click.Context, place: DataPlace, options: dict[str, Any]
     with ExitStack() as stack:
         # Rows are no garbage until they are stored: to look among them as often as Python does takes a fifth of time.
         stack.callback(gc.set_threshold, *gc.get_threshold())
-        gc.set_threshold(*COLLECTING)
+        gc.set_threshold(*GC_THRESHOLDS)
         host: ServiceHost | None = context.obj
         arguments = read_arguments(host, options, stack)
         if arguments.dry_run:
@@ -397,12 +394,12 @@ def run_import(context: click.Context, place: DataPlace, options: dict[str, Any]
             remote = RemoteTarget(arguments.url, key=read_key(arguments.key_file), source=arguments.source)
             # Where nothing has checked rows before, what the server refuses is what may not be stored.
             remote.skips_refused = host is None and arguments.skip_invalid
-            stack.callback(_tell_refused, remote)
+            stack.callback(_report_refused, remote)
             word = "$PENCHANT_KEY" if arguments.key_file is None else "$KEY"
             asking = _SampleRequest(arguments.url.rstrip("/"), word)
             goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS), host, asking)
         else:
-            host = host_of(context)
+            host = require_host(context)
             stored: StoredSource = stack.enter_context(host.opened(place, arguments.account, arguments.source))
             address, word, making = stored.asking
             asking = _SampleRequest(address, word, stored.account, making)
@@ -415,8 +412,7 @@ def run_import(context: click.Context, place: DataPlace, options: dict[str, Any]
         raise click.exceptions.Exit(1)
 
 
-def _tell_refused(remote: RemoteTarget) -> None:
-    """Tell what a server has refused, and that was left out."""
+def _report_refused(remote: RemoteTarget) -> None:
     for fault in remote.refused[:MAX_INVALID]:
         click.echo(printable(f"The server refused, in its batch {fault.pointer or ''}: {fault.detail}"), err=True)
 
@@ -426,7 +422,7 @@ def _add_vocabulary(file: VocabularyFile, source: str, goal: _Goal) -> None:
     for remark in file.remarks:
         goal.say(remark)
     assert goal.host is not None  # noqa: S101  # or the file was not read
-    goal.say(f"{source}: {describe(put_in_force(goal.host, goal.target, file))}")
+    goal.say(f"{source}: {summarize_vocabulary(apply_vocabulary(goal.host, goal.target, file))}")
 
 
 def _import(arguments: ImportArguments, goal: _Goal) -> ImportReport:
@@ -453,8 +449,8 @@ def _import(arguments: ImportArguments, goal: _Goal) -> ImportReport:
         return _report(work, arguments, dry_run=arguments.dry_run, seconds=seconds)
 
     try:
-        with _progress(goal, arguments.source) as move:
-            work.run(_teller(arguments.source, move))
+        with _progress(goal, arguments.source) as report_progress:
+            work.run(report_progress)
     except InvalidInput:
         if arguments.as_json:
             click.echo(encode(report()))
@@ -465,9 +461,8 @@ def _import(arguments: ImportArguments, goal: _Goal) -> ImportReport:
     else:
         for line in to_text(done):
             goal.say(line)
-        if goal.asking is not None:
-            for line in goal.asking.lines(arguments.source, next(iter(work.sample.pieces), None)):
-                goal.say(line)
+        for line in goal.asking.lines(arguments.source, next(iter(work.sample.pieces), None)) if goal.asking else ():
+            goal.say(line)
     return done
 
 
@@ -489,9 +484,8 @@ def _check_all(work: Import, arguments: ImportArguments, goal: _Goal) -> None:
     Raises:
         InvalidInput: a row may not be stored.
     """
-    with _progress(goal, f"{arguments.source}: checking") as move:
-        folder = None if goal.stored is None else goal.stored.folder
-        checked = work.check_first(folder, _teller(f"{arguments.source}: checking", move))
+    with _progress(goal, f"{arguments.source}: checking") as report_progress:
+        checked = work.check_all(None if goal.stored is None else goal.stored.folder, report_progress)
     count = checked.tally.invalid_rows
     if not count:
         return
@@ -499,7 +493,7 @@ def _check_all(work: Import, arguments: ImportArguments, goal: _Goal) -> None:
         click.echo(encode(_report(checked, arguments, dry_run=True)))
     raise InvalidInput(
         f"{amount(count, 'rows')} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
-        faults=[Fault(pointer=each.where, detail=each.told) for each in checked.tally.faults],
+        faults=[Fault(pointer=item.where, detail=item.message) for item in checked.tally.faults],
     )
 
 
@@ -533,12 +527,8 @@ def _prepare(work: Import, arguments: ImportArguments, goal: _Goal) -> None:
             goal.say(f"{arguments.source}: goes on after {work.resumed_at} rows that are imported already")
     # Found out once, and kept in the checkpoint: the next run begins later, and would move its rows by more.
     if shift_ms is None and arguments.shift_times:
-        work.shift(_shift(arguments.format, arguments.files, arguments.options, goal.checks))
-
-
-def _shift(name: str, files: list[InputFile], options: ImportOptions, checks: RequestChecks) -> int:
-    newest = newest_moment(name, Files(files), options, checks)
-    return 0 if newest is None else time.time_ns() // 1_000_000 - newest
+        newest = newest_moment(arguments.format, Files(arguments.files), arguments.options, goal.checks)
+        work.shift(0 if newest is None else time.time_ns() // 1_000_000 - newest)
 
 
 def read_key(file: Path | None) -> str:
@@ -550,14 +540,13 @@ def read_key(file: Path | None) -> str:
     return key
 
 
-def _progress(goal: _Goal, description: str) -> AbstractContextManager[Move]:
-    """Give what tells progress; nothing does where this runs alone."""
-    return nullcontext(lambda *_: None) if goal.host is None else goal.host.progress(description)
+@contextmanager
+def _progress(goal: _Goal, description: str) -> Iterator[Callable[[ImportProgress], None]]:
+    """Give what reports progress; nothing does where this runs alone."""
+    with nullcontext(lambda *_: None) if goal.host is None else goal.host.progress(description) as move:
 
+        def report(progress: ImportProgress) -> None:
+            name, read, size = progress.position
+            move(f"{description}: {name}", read, size, f"{progress.rows} rows")
 
-def _teller(source: str, move: Move) -> Callable[[ImportProgress], None]:
-    def tell(progress: ImportProgress) -> None:
-        name, read, size = progress.position
-        move(f"{source}: {name}", read, size, f"{progress.rows} rows")
-
-    return tell
+        yield report

@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from penchant_import.commands.importing import existing_file, host_of, new_file, place_options
+from penchant_import.commands.importing import existing_file, new_file, place_options, require_host
 from penchant_import.hosting import DataPlace
 from penchant_import.rules import MAX_ALIASES
 from penchant_import.vocabularies import (
     VariantRow,
-    describe,
+    apply_vocabulary,
     keyword_name,
-    put_in_force,
     read_vocabulary_file,
+    summarize_vocabulary,
     write_table,
 )
 
@@ -35,7 +35,7 @@ class FullHelpGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands."""
-        paragraphs = {name: (each.help or "").partition("\n\n")[0] for name, each in self.commands.items()}
+        paragraphs = {name: (item.help or "").partition("\n\n")[0] for name, item in self.commands.items()}
         with formatter.section("Commands"):
             formatter.write_dl([(name, " ".join(text.split())) for name, text in paragraphs.items()])
 
@@ -57,7 +57,7 @@ def list_variants(context: click.Context, *, place: DataPlace, account: str, sou
     Each stands beside that of its group which most pieces have. Those that say nothing have no second keyword: they are
     to be ignored. Look the table over, delete what is wrong, and put it in force by `penchant keywords apply`.
     """
-    host = host_of(context)
+    host = require_host(context)
     alike = host.variants(place, account, source)
     rows = _rows(alike)
     table = io.StringIO(newline="")
@@ -79,8 +79,8 @@ def _rows(alike: Any) -> list[VariantRow]:
     rows = []
     for first, *others in alike.groups:
         target = keyword_name(*first.term)
-        rows += [VariantRow(keyword_name(*each.term), target, each.pieces) for each in others]
-    return rows + [VariantRow(keyword_name(*each.term), "", each.pieces) for each in alike.useless]
+        rows += [VariantRow(keyword_name(*item.term), target, item.pieces) for item in others]
+    return rows + [VariantRow(keyword_name(*item.term), "", item.pieces) for item in alike.useless]
 
 
 @keywords.command()
@@ -110,10 +110,10 @@ def apply(
     for nothing. Of a thesaurus in SKOS (RDF/XML, Turtle; penchant-import[skos]) other labels stand for the preferred
     one.
     """
-    host = host_of(context)
+    host = require_host(context)
     file = read_vocabulary_file(host, path, category=category, languages=languages)
     with host.known(place, account, source) as target:
-        in_force = put_in_force(host, target, file, replaces=replaces)
+        in_force = apply_vocabulary(host, target, file, replaces=replaces)
     for remark in file.remarks:
         click.echo(remark, err=True)
-    click.echo(f"{source}: {describe(in_force)}", err=True)
+    click.echo(f"{source}: {summarize_vocabulary(in_force)}", err=True)

@@ -21,31 +21,16 @@ from penchant_import.commands.importing import (
     read_options,
     require_used,
 )
-from penchant_import.fetching import FetchRules, address_problem
+from penchant_import.fetching import address_problem
 from penchant_import.files import printable
 from penchant_import.formats import FORMATS
+from penchant_import.options import ImportOptions
 from penchant_import.pulling import Pull, PullRun, PullSpec, StateFile, run_line
 from penchant_import.report import to_text
 from penchant_import.rules import source_problem
 
-LEAST_EVERY_S, MOST_EVERY_S = 60, 30 * 86_400
+MIN_INTERVAL_S, MAX_INTERVAL_S = 60, 30 * 86_400
 _UNITS = MappingProxyType({"s": 1, "m": 60, "h": 3_600, "d": 86_400})
-
-
-class PullFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
-    """A pull as its file says it; ``options`` are those of imports, by their names."""
-
-    address: str
-    format: str = msgspec.field(name="from")
-    url: str
-    source: str
-    every: str = "15m"
-    key_file: Path | None = None
-    skip_invalid: bool = False
-    delete_missing: bool = False
-    hosts: list[str] = []
-    limit_bytes: int = FetchRules().limit_bytes
-    options: dict[str, bool | int | float | str | list[str]] = {}
 
 
 @click.command()
@@ -60,9 +45,10 @@ def pull(path: Path, *, state: Path | None, once: bool, force: bool, anew: bool,
 
     The key of the server is in PENCHANT_KEY, or in the file that FILE names.
     """
-    file = read_pull(path)
-    work = Pull(spec_of(file), read_key(file.key_file), StateFile(state or path.with_suffix(".state")))
-    every_s = read_interval(file.every)
+    spec = read_pull(path)
+    state_file = StateFile(state or path.with_suffix(".state"))
+    work = Pull(spec, pull_options(spec), read_key(spec.key_file), state_file)
+    every_s = read_interval(spec.every)
     # What is under way ends where it is, and its state is kept; what is sent again by the next one changes nothing.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     while True:
@@ -84,22 +70,22 @@ def _tell(run: PullRun, *, shows_report: bool) -> None:
             click.echo(printable(line))
 
 
-def read_pull(path: Path) -> PullFile:
+def read_pull(path: Path) -> PullSpec:
     """Return the pull in a file.
 
     Raises:
         Refused: it is no TOML, or says what is not accepted.
     """
     try:
-        file = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), PullFile)
+        spec = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), PullSpec)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise Refused(f"{path}: {printable(str(error))}.") from None
-    problem = source_problem(file.source) or address_problem(file.address, frozenset(file.hosts))
-    if file.format not in FORMATS:
-        problem = f"{file.format!r} is no format; {', '.join(FORMATS)} are accepted."
+    problem = source_problem(spec.source) or address_problem(spec.address, spec.rules.hosts)
+    if spec.format not in FORMATS:
+        problem = f"{spec.format!r} is no format; {', '.join(FORMATS)} are accepted."
     if problem:
         raise Refused(f"{path}: {problem}")
-    return file
+    return spec
 
 
 def read_interval(text: str) -> int:
@@ -110,7 +96,7 @@ def read_interval(text: str) -> int:
     """
     match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)
     seconds = 0 if match is None else int(match[1]) * _UNITS[match[2]]
-    if not LEAST_EVERY_S <= seconds <= MOST_EVERY_S:
+    if not MIN_INTERVAL_S <= seconds <= MAX_INTERVAL_S:
         raise Refused(f"every = {text!r}: 15m, 6h or 1d, a minute at least and 30 days at most, are accepted.")
     return seconds
 
@@ -121,20 +107,10 @@ def _options_of_formats(**_options: Any) -> None:
     """Take what formats leave open: how a file's table of options is read."""
 
 
-def spec_of(file: PullFile) -> PullSpec:
-    """Return what is pulled; raises `click.UsageError` of options that the format has no use for."""
+def pull_options(spec: PullSpec) -> ImportOptions:
+    """Return how a pull's file is read; raises `click.UsageError` of options that its format has no use for."""
     words: list[str] = []
-    for name, value in file.options.items():
-        for each in value if isinstance(value, list) else [value]:
-            words += [] if each is False else [f"--{name}"] if each is True else [f"--{name}={each}"]
-    given = _options_of_formats.make_context("options", words).params
-    return PullSpec(
-        format=file.format,
-        address=file.address,
-        url=file.url,
-        source=file.source,
-        options=require_used(file.format, read_options(given)),
-        skip_invalid=file.skip_invalid,
-        delete_missing=file.delete_missing,
-        rules=FetchRules(hosts=frozenset(file.hosts), limit_bytes=file.limit_bytes),
-    )
+    for name, value in spec.options.items():
+        for item in value if isinstance(value, list) else [value]:
+            words += [] if item is False else [f"--{name}"] if item is True else [f"--{name}={item}"]
+    return require_used(spec.format, read_options(_options_of_formats.make_context("options", words).params))

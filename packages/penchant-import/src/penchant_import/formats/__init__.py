@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from penchant_engine.errors import PenchantError
-from penchant_import.drafts import NOW, Draft, DraftKind, extras_of
+from penchant_import.drafts import UNTIMED_REASON, Draft, DraftKind, read_extras
 from penchant_import.files import Files
 from penchant_import.formats import (
     analytics,
@@ -112,9 +112,9 @@ def read_drafts(
     notes.boilerplate = Boilerplate(lambda: _descriptions(reader, files, options))
     omitted: Counter[tuple[str, str]] = Counter()
     for draft in reader(files, options, notes):
-        untimed_by = draft.untimed_by if options.without_times else None
-        if untimed_by is not None:
-            notes.left_out(draft.file, untimed_by, NOW, draft.line)
+        missing_time = draft.missing_time if options.without_times else None
+        if missing_time is not None:
+            notes.left_out(draft.file, missing_time, UNTIMED_REASON, draft.line)
             yield draft._replace(problem=None, omission=None)
         elif draft.omission is None:
             yield draft
@@ -126,8 +126,8 @@ def read_drafts(
         if reasons:
             files.findings.setdefault(file, partial(str, f"interactions alone that are left out: {reasons}"))
     for column in (*options.keywords, *filter(None, (options.catalogs,))):
-        if column.written not in notes.chosen:
-            notes.left_out("(options)", column.written, "names no column or field of these files", 1)
+        if column.option_text not in notes.chosen:
+            notes.left_out("(options)", column.option_text, "names no column or field of these files", 1)
     unread = [file for file in files.all if file not in files.opened]
     for file in unread:
         # A folder of films has thousands beside what describes them.
@@ -145,6 +145,6 @@ def _descriptions(reader: Reader, files: Files, options: ImportOptions) -> Itera
         for draft in islice(reader(others, options, Notes()), MAX_SAMPLED):
             if draft.kind is not DraftKind.PIECE or count >= MAX_TEXTS:
                 return
-            if draft.problem is None and isinstance(text := extras_of(draft.body).get("description"), str):
+            if draft.problem is None and isinstance(text := read_extras(draft.body).get("description"), str):
                 count += 1
                 yield text

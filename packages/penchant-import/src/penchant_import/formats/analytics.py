@@ -13,10 +13,10 @@ from penchant_engine.model import InteractionType
 from penchant_import.drafts import (
     Draft,
     DraftKind,
+    find_type,
     interaction_draft,
     order_event_id,
     problem_draft,
-    type_named,
 )
 from penchant_import.files import Files, InputFile, JsonEntry
 from penchant_import.options import ImportOptions
@@ -66,7 +66,7 @@ _GA4_READ = {"user_id", "user_pseudo_id", "items", "event_params", *_GA4_MEMBERS
 
 def read_ga4(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield an interaction for each item of an event, or for what its parameters name."""
-    for file in files.taken(*ENDINGS):
+    for file in files.select(*ENDINGS):
         for entry in files.entries(file):
             yield from _GoogleEvent(entry, file, options, notes).interactions()
 
@@ -117,9 +117,9 @@ class _GoogleEvent(_AnalyticsEntry):
             self._leave(f"event_name={name}", "says nothing of a piece")
             return
         chosen = self._options.types.get(name.lower()) or _GA4.get(name)
-        kind = chosen or type_named(name, self._options.types)
+        kind = chosen or find_type(name, self._options.types)
         if kind is None:
-            self._notes.unmapped(self._where[0], "event_name", name, self._where[1])
+            self._notes.note_unmapped(self._where[0], "event_name", name, self._where[1])
             return
         person = self._person("user_id", "user_pseudo_id")
         pieces = list(self._pieces(name))
@@ -142,20 +142,20 @@ class _GoogleEvent(_AnalyticsEntry):
 
     def _pieces(self, name: str) -> Iterator[str]:
         """Yield the ids of the pieces of an event."""
-        items = [each for each in _listed(self._value.get("items")) if isinstance(each, dict)]
+        items = [element for element in _listed(self._value.get("items")) if isinstance(element, dict)]
         column = self._options.id_column or ""
         for item in items:
-            found = str(item.get(column) or item.get(_ITEM) or "")
-            if is_nothing(found):
+            result = str(item.get(column) or item.get(_ITEM) or "")
+            if is_nothing(result):
                 self._leave(f"items/{_ITEM}", "no id")
             else:
                 self._notes.mapped(self._where[0], f"items/{column if item.get(column) else _ITEM}", "contentId")
-                yield found
+                yield result
         if items:
             return
         parameters = _parameters(self._value)
         names = (column,) if column else _PARAMETERS
-        named = next((each for each in names if not is_nothing(parameters.get(each))), None)
+        named = next((element for element in names if not is_nothing(parameters.get(element))), None)
         if named is None:
             known = ", ".join(sorted(parameters)[:8])
             self._leave(f"event_name={name}", f"names no piece; say --id-column with one of its parameters ({known})")
@@ -202,7 +202,9 @@ def _address(text: str) -> str:
         parts = urlsplit(text)
     except ValueError:
         return text
-    query = "&".join(each for each in parts.query.split("&") if each and not _TRACKING.match(each.partition("=")[0]))
+    query = "&".join(
+        element for element in parts.query.split("&") if element and not _TRACKING.match(element.partition("=")[0])
+    )
     return urlunsplit(parts._replace(query=query, fragment=""))
 
 
@@ -222,7 +224,7 @@ _SKU = "itemSKU"
 
 def read_matomo(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield an interaction for each item or product of an action, for what an event names, or for a page."""
-    for file in files.taken(*ENDINGS):
+    for file in files.select(*ENDINGS):
         for entry in files.entries(file):
             yield from _MatomoVisit(entry, file, options, notes).interactions()
 
@@ -261,9 +263,9 @@ class _MatomoVisit(_AnalyticsEntry):
             self._leave(field, "says nothing of a piece")
             return
         types = self._options.types
-        kind = types.get(name.lower()) or _MATOMO.get(name.lower()) or type_named(name, types)
+        kind = types.get(name.lower()) or _MATOMO.get(name.lower()) or find_type(name, types)
         if kind is None:
-            self._notes.unmapped(self._where[0], field.partition("=")[0], name, self._where[1])
+            self._notes.note_unmapped(self._where[0], field.partition("=")[0], name, self._where[1])
             return
         time = action.get("timestamp") or self._value.get("lastActionTimestamp")
         order = action.get("orderId") if kind is InteractionType.PURCHASE else None
@@ -291,9 +293,9 @@ class _MatomoVisit(_AnalyticsEntry):
             return
         default = "eventName" if action.get("type") == _EVENT else ""
         names = ("productViewSku", self._options.id_column or default)
-        found = next(((name, action[name]) for name in names if action.get(name)), None)
-        if found is None or not isinstance(found[1], str | int):
+        result = next(((name, action[name]) for name in names if action.get(name)), None)
+        if result is None or not isinstance(result[1], str | int):
             self._leave(field, "names no piece; say --id-column, for instance --id-column url")
             return
-        self._notes.mapped(self._where[0], found[0], "contentId")
-        yield _address(str(found[1]))
+        self._notes.mapped(self._where[0], result[0], "contentId")
+        yield _address(str(result[1]))

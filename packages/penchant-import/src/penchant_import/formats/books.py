@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import MAX_LINE_BYTES, Files, InputFile, TableRow, UnreadableFile, printable
-from penchant_import.moments import shown
+from penchant_import.moments import excerpt
 from penchant_import.opinions import Attitude, Opinions
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import (
@@ -21,8 +21,8 @@ from penchant_import.pieces import (
     PieceBuilder,
     extra,
     keywords,
-    left_out,
     merge_rows,
+    omit_because,
     parts,
     skip_field,
     take_fields,
@@ -40,12 +40,12 @@ re-read reread kindle ebook ebooks e-book e-books audiobook audiobooks audio-boo
 PERSONAL_SHELVES = frozenset(_PERSONAL_NAMES.split())
 """Shelves that tell of their owner, not of the book."""
 OF_THE_OWNER = "a shelf that says nothing of the book"
-STARS = 5.0
+MAX_STARS = 5.0
 """The best rating of all three: Calibre counts half stars."""
 _SHELVES = {
     "read": Attitude.FINISHED,
     "currently-reading": Attitude.STARTED,
-    "to-read": Attitude.WANTED,
+    "to-read": Attitude.PLANNED,
 }
 """The shelves of which each book stands on one, by the names that Goodreads gives them."""
 _SERIES = re.compile(r"\(([^()#]*#[^()]*)\)\s*\Z")
@@ -75,7 +75,7 @@ def _shelves(category: str) -> FieldTaker:
         kept = [shelf for shelf in shelves if shelf not in PERSONAL_SHELVES]
         builder.keywords(field, category, kept)
         if len(kept) < len(shelves):
-            builder.leave(field, OF_THE_OWNER)
+            builder.omit(field, OF_THE_OWNER)
 
     return take
 
@@ -94,7 +94,7 @@ def _number(member: str) -> FieldTaker:
         except ValueError:
             number = math.nan
         if not abs(number) < _NUMBERS_END:
-            builder.leave(field, "no number")
+            builder.omit(field, "no number")
         elif number:
             builder.keep(field, member, int(number) if number.is_integer() else number)
 
@@ -108,7 +108,7 @@ def _take_contributors(builder: PieceBuilder, field: str, value: str) -> None:
         if match and match["role"].lower() in _ROLES:
             builder.keywords(field, match["role"].lower(), [match["name"].strip()])
         else:
-            builder.leave(field, "nobody whose part in the book is known")
+            builder.omit(field, "nobody whose part in the book is known")
 
 
 def _characters(trait: str) -> FieldTaker:
@@ -148,7 +148,7 @@ _GOODREADS = _Export(
         "Original Publication Year": _number("year"),
         "Year Published": _number("editionYear"),
         "My Review": extra("review", read=plain_text),
-        "Private Notes": left_out("private"),
+        "Private Notes": omit_because("private"),
         **dict.fromkeys(("Author l-f", "Bookshelves with positions"), skip_field),
     },
 )
@@ -196,7 +196,7 @@ def _read_export(export: _Export, files: Files, options: ImportOptions, notes: N
         take_fields(fields, builder, values)
         _take_opinion(export, opinions, builder, values, options, notes)
 
-    for file in files.taken("csv"):
+    for file in files.select("csv"):
         if not set(files.columns(file, options.form)) >= set(export.needed):
             raise UnreadableFile(f"{file}: no columns {', '.join(export.needed)}; {export.accepted} is accepted.")
         rows: Iterable[TableRow] = files.rows(file, options.form)
@@ -220,13 +220,13 @@ def _take_opinion(
     time = day if options.time_format else day.replace("/", "-")
     book_id, rating, shelf = values[export.id], values[export.rating], values[export.shelf]
     if rating not in ("", "0"):
-        opinions.rate(builder.where, export.rating, book_id, rating, STARS, time)
+        opinions.rate(builder.where, export.rating, book_id, rating, MAX_STARS, time)
     elif chosen := options.types.get(shelf.lower()):
         opinions.add(builder.where, export.shelf, book_id, Attitude.FINISHED, time, chosen)
     elif shelf in _SHELVES:
         opinions.add(builder.where, export.shelf, book_id, _SHELVES[shelf], time)
     elif shelf:
-        notes.unmapped(builder.where[0], export.shelf, shelf, builder.where[1])
+        notes.note_unmapped(builder.where[0], export.shelf, shelf, builder.where[1])
 
 
 def _identify_by_title(file: str, notes: Notes, row: TableRow) -> TableRow:
@@ -322,9 +322,9 @@ def _tables_of(database: sqlite3.Connection, file: InputFile) -> set[str]:
     names = {str(name) for (name,) in rows}
     missing = [name for name in _TABLES if name not in names]
     if missing:
-        shown = printable(", ".join(sorted(names)[:20])) or "none"
+        excerpt = printable(", ".join(sorted(names)[:20])) or "none"
         raise UnreadableFile(
-            f"{file}: no library of Calibre: the tables {', '.join(missing[:5])} are missing; found are {shown}."
+            f"{file}: no library of Calibre: the tables {', '.join(missing[:5])} are missing; found are {excerpt}."
         )
     return names
 
@@ -378,7 +378,7 @@ class _LibraryReader:
             try:
                 yield self._book(number, dict(zip(_BOOK, values, strict=True)))
             except UnicodeDecodeError as error:
-                detail = f"Found no UTF-8 ({shown(error.object)}); enter that text anew in Calibre (Edit metadata)."
+                detail = f"Found no UTF-8 ({excerpt(error.object)}); enter that text anew in Calibre (Edit metadata)."
                 yield problem_draft(DraftKind.PIECE, (self._file.name, number), "", detail)
 
     def _book(self, number: int, row: Mapping[str, Any]) -> Draft:
@@ -430,7 +430,7 @@ class _LibraryReader:
             # No stars are no rating.
             if isinstance(rating, int) and rating > 0:
                 builder.keep("ratings", "rating", rating / 2)
-                self._opinions.rate(builder.where, "ratings", piece_id, rating / 2, STARS, added)
+                self._opinions.rate(builder.where, "ratings", piece_id, rating / 2, MAX_STARS, added)
 
 
 def _take_custom(builder: PieceBuilder, column: _Column, values: list[Any]) -> None:

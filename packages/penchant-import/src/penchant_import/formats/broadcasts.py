@@ -17,7 +17,7 @@ from penchant_engine.moments import format_timestamp, parse_timestamp
 from penchant_import.drafts import Draft, DraftKind, RowProblem, problem_draft
 from penchant_import.files import Files, UnreadableFile
 from penchant_import.markup import child_text, local_name, read_items, text_of
-from penchant_import.moments import read_moment, shown, zone_offset
+from penchant_import.moments import excerpt, read_moment, zone_offset
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import PieceBuilder
 from penchant_import.report import Notes
@@ -41,7 +41,7 @@ _READ = frozenset({TITLE, EPISODE, SUBTITLE, "desc", "icon", "image", "url", "da
 """Elements that are read by themselves, since there may be several, or another one."""
 
 
-UNTOLD_HOURS = 4
+DEFAULT_HOURS = 4
 """How long a programme lasts of which neither an end nor another one behind it is known."""
 _MAX_GAP_MS = 24 * 3_600_000
 """How long a programme without an end may last: what begins later on its channel says nothing of it."""
@@ -66,7 +66,7 @@ def read_xmltv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[D
     if unit not in (TITLE, EPISODE):
         raise UnreadableFile(f"Found --id-column {unit}; {TITLE} or {EPISODE} is accepted.")
     guide = _Guide(unit, options, notes)
-    chosen = files.taken("xml", "xmltv")
+    chosen = files.select("xml", "xmltv")
     for file in chosen:
         for line, element in read_items(files, file, ("channel", "programme")):
             problem = guide.gather(element)
@@ -107,7 +107,7 @@ class _Guide:
         except ValueError as error:
             return RowProblem("start", str(error))
         if not start:
-            return RowProblem("start", f"Found {shown(element.get('start'))}, which stands for no time.")
+            return RowProblem("start", f"Found {excerpt(element.get('start'))}, which stands for no time.")
         key = _id(element, self._unit)
         # Told here, since ids of any length would be kept until the pieces are read.
         if problem := id_problem(key):
@@ -132,7 +132,7 @@ class _Guide:
             place = bisect_right(moments, begun_at)
             end = moments[place] if place < len(moments) else begun_at + _MAX_GAP_MS
             if end >= begun_at + _MAX_GAP_MS:
-                end = begun_at + UNTOLD_HOURS * 3_600_000
+                end = begun_at + DEFAULT_HOURS * 3_600_000
             start = format_timestamp(begun_at)
             self._add(key, _Showings(start, format_timestamp(end), frozenset()))
         self._starts.clear()
@@ -152,7 +152,7 @@ class _Guide:
         title, subtitle = child_text(programme, TITLE), child_text(programme, SUBTITLE)
         builder.label(TITLE, f"{title}: {subtitle}" if self._unit == EPISODE and subtitle else title)
         builder.description("desc", child_text(programme, "desc"))
-        channels = {self._channels.get(each) or each for each in showings.channels} - {""}
+        channels = {self._channels.get(item) or item for item in showings.channels} - {""}
         builder.keywords("channel", "channel", sorted(channels))
         builder.keep("start", "start", showings.start)
         builder.moment("stop", "availableUntil", showings.stop)
@@ -172,7 +172,7 @@ def _id(programme: Element, unit: str) -> str:
     title = child_text(programme, TITLE)
     if unit == TITLE:
         return title
-    numbers = {each.get("system", ""): text_of(each) for each in programme if local_name(each.tag) == EPISODE}
+    numbers = {item.get("system", ""): text_of(item) for item in programme if local_name(item.tag) == EPISODE}
     if numbers.get(_WORLDWIDE):
         return numbers[_WORLDWIDE]
     number = next((number for number in numbers.values() if number), child_text(programme, SUBTITLE))
@@ -189,19 +189,19 @@ def _moment(text: str) -> str:
     """
     match = _TIME.match(text.strip())
     if match is None:
-        raise ValueError(f"Found {shown(text)}; a time like '20261101201500 +0100' is accepted.")
+        raise ValueError(f"Found {excerpt(text)}; a time like '20261101201500 +0100' is accepted.")
     zone = match["zone"] or "Z"
     if zone[0] not in "+-" and (zone := zone_offset(zone) or "") == "":
-        raise ValueError(f"Found {shown(text)}, a zone without an offset; write it as in '20261101201500 +0100'.")
+        raise ValueError(f"Found {excerpt(text)}, a zone without an offset; write it as in '20261101201500 +0100'.")
     clock = ":".join(match[part] or "00" for part in ("hour", "minute", "second"))
     return read_moment(f"{match['year']}-{match['month']}-{match['day'] or '01'}T{clock}{zone}") or ""
 
 
 def _picture(programme: Element) -> str | None:
     """Return the address of a poster, or of the first icon."""
-    images = (each for each in programme if local_name(each.tag) == "image" and each.get("type") in (None, "poster"))
-    icons = (each.get("src") for each in programme if local_name(each.tag) == "icon")
-    return next((text_of(each) for each in images), next(icons, None))
+    images = (item for item in programme if local_name(item.tag) == "image" and item.get("type") in (None, "poster"))
+    icons = (item.get("src") for item in programme if local_name(item.tag) == "icon")
+    return next((text_of(item) for item in images), next(icons, None))
 
 
 def _take(builder: PieceBuilder, element: Element, name: str) -> None:
@@ -210,7 +210,7 @@ def _take(builder: PieceBuilder, element: Element, name: str) -> None:
     if name == "credits":
         _take_credits(builder, element)
     elif name not in _KEYWORDS:
-        builder.leave(name)
+        builder.omit(name)
     elif value:
         builder.keywords(name, _KEYWORDS[name], [value])
 
@@ -221,7 +221,7 @@ def _take_credits(builder: PieceBuilder, credits_: Element) -> None:
     for person in credits_:
         role = local_name(person.tag)
         if role not in _CREDITS or person.get("guest") == "yes":
-            builder.leave(f"credits/{role}")
+            builder.omit(f"credits/{role}")
         # A person may have pictures and addresses inside, which are no part of the name.
         elif name := (person.text or "").strip():
             people.setdefault(role, []).append(name)

@@ -34,7 +34,7 @@ _MEDIA = ("thumbnail", "enclosure", "content", "image")
 """Fields that name a picture, or what the entry is to be heard or watched by."""
 _GROUP = "group"
 _IMAGE = re.compile(r"<img\s[^<>]*?\bsrc\s*=\s*[\"'](https?://[^\"'<>\s]+)", re.IGNORECASE)
-_LOOKED_AT = 20_000
+_MAX_SEARCHED = 20_000
 """Letters of a text in which a picture is looked for."""
 
 
@@ -46,29 +46,29 @@ _LAST_WORD = re.compile(r"\s([A-Za-z]{1,5})\s*\Z")
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the entries."""
     known = IdRegister(notes)
-    for file in files.taken("xml", "rss", "atom", "rdf"):
+    for file in files.select("xml", "rss", "atom", "rdf"):
         of_all: list[str] = []
         for line, entry in read_items(files, file, ("item", "entry", "category", "link")):
             name = local_name(entry.tag)
             if name == "category":
                 # Outside of entries: those of a podcast, some within others.
-                of_all += [text for each in entry.iter() if (text := each.get("text"))]
+                of_all += [text for item in entry.iter() if (text := item.get("text"))]
             elif name == "link":
                 if entry.get("rel") == "next":
-                    notes.further_pages(file.name, "link (next)", line)
+                    notes.note_further_pages(file.name, "link (next)", line)
             else:
                 piece_id, draft = _piece(entry, (file.name, line), of_all, options, notes)
-                if draft.problem or known.admits(draft, piece_id, _revised(entry)):
+                if draft.problem or known.accept(draft, piece_id, _revised(entry)):
                     yield draft
-        files.findings[file] = functools.partial(_found, files, file)
+        files.findings[file] = functools.partial(_describe_contents, files, file)
 
 
-def _found(files: Files, file: InputFile) -> str:
+def _describe_contents(files: Files, file: InputFile) -> str:
     return f"{outline(files, file)}; a feed has <item> or <entry>"
 
 
 def _revised(entry: Element) -> str | None:
-    texts = {name: text_of(each) for each in entry if (name := local_name(each.tag)) in _REVISED}
+    texts = {name: text_of(item) for item in entry if (name := local_name(item.tag)) in _REVISED}
     try:
         return read_moment(read_time(next((text for name in _REVISED if (text := texts.get(name))), "")))
     except ValueError:
@@ -96,7 +96,7 @@ def _piece(
     for field, text in texts[:1]:
         builder.description(field, text)
     # The first picture within a text, where the entry names none.
-    picture = next((match for _, text in texts if (match := _IMAGE.search(text[:_LOOKED_AT]))), None)
+    picture = next((match for _, text in texts if (match := _IMAGE.search(text[:_MAX_SEARCHED]))), None)
     if picture is not None and not builder.has_extra("image"):
         builder.keep("(picture in the text)", "image", decode_entities(picture[1]))
     return piece_id, builder.draft()
@@ -122,7 +122,7 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
         builder.label(field, value)
     elif field in _KEYWORDS:
         values = value.split(",") if field == "keywords" else [value]
-        builder.keywords(field, _KEYWORDS[field], [each.strip() for each in values if each.strip()])
+        builder.keywords(field, _KEYWORDS[field], [item.strip() for item in values if item.strip()])
     elif field in _PEOPLE:
         _take_person(builder, element, field, value)
     elif field in _TIMES:
@@ -134,7 +134,7 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
     elif field == "block" and value.lower() == "yes":
         builder.hide(field)
     elif field not in (*_IDS, *_TEXTS, *_REVISED, _GROUP):
-        builder.leave(field)
+        builder.omit(field)
 
 
 def _take_person(builder: PieceBuilder, element: Element, field: str, value: str) -> None:
@@ -142,14 +142,14 @@ def _take_person(builder: PieceBuilder, element: Element, field: str, value: str
     if name := name_without_address(name):
         builder.keywords(field, "author", [name])
     else:
-        builder.leave(field, "an address without a name")
+        builder.omit(field, "an address without a name")
 
 
 def _take_medium(builder: PieceBuilder, element: Element, field: str) -> None:
     address = element.get("url") or element.get("href")
     member = _medium(element, field, address or "")
     if member is None:
-        builder.leave(field, "neither picture, sound nor film, by its type and the ending of its address")
+        builder.omit(field, "neither picture, sound nor film, by its type and the ending of its address")
     elif not builder.has_extra(member):
         builder.keep(field, member, address)
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from penchant_import.drafts import Draft, DraftKind, interaction_draft, problem_draft, share_of, type_named
+from penchant_import.drafts import Draft, DraftKind, find_type, interaction_draft, portion_of, problem_draft
 from penchant_import.files import Files, InputFile, JsonEntry, TableRow, UnreadableFile
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import PieceBuilder, parts
@@ -45,7 +45,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield items, then feedback."""
-    items, feedback = (files.named(stem, "jsonl", "json", "csv") for stem in ("items", "feedback"))
+    items, feedback = (files.with_stem(stem, "jsonl", "json", "csv") for stem in ("items", "feedback"))
     dumps = [file for file in files.all if file not in (*items, *feedback) and _is_dump(files, file)]
     # Looking whether a file is a dump opens it; only those that are count as read so far.
     files.opened -= set(files.all) - set(dumps)
@@ -65,7 +65,7 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
 
 def _dumped(files: Files, file: InputFile, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     for message in _read_dump(files, file):
-        entry = JsonEntry(message.number, message.members, b"")
+        entry = JsonEntry(message.number, message.members)
         if message.stream == _ITEMS:
             yield _item(entry, file.name, options, notes)
         elif (draft := _interaction(entry, file.name, options, notes)) is not None:
@@ -95,7 +95,7 @@ def _from_row(row: TableRow) -> JsonEntry:
             value["Labels"] = msgspec.json.decode(value["Labels"].encode())
         except msgspec.DecodeError:
             value["Labels"] = parts(value["Labels"], "|")
-    return JsonEntry(row.line, value, b"", row.problem)
+    return JsonEntry(row.line, value, row.problem)
 
 
 def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> Draft:
@@ -110,7 +110,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
         builder.label("Comment", value["Comment"])
     builder.catalogs("Categories", _as_list(value.get("Categories")))
     labels = value.get("Labels")
-    options = options.among(labels) if isinstance(labels, dict) else options
+    options = options.resolve(labels) if isinstance(labels, dict) else options
     # Labels are an object of named ones, or a list or text without a name.
     for name, inner in labels.items() if isinstance(labels, dict) else [(LABELS, labels)]:
         builder.value(f"Labels/{name}" if inner is not labels else "Labels", name, inner, options, text_is_keyword=True)
@@ -118,7 +118,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
     if value.get("IsHidden") is True:
         builder.hide("IsHidden")
     for name in value.keys() - set(_MEMBERS.values()):
-        builder.leave(name)
+        builder.omit(name)
     return builder.draft()
 
 
@@ -133,20 +133,20 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
         detail = entry.problem or "An object with FeedbackType, UserId and ItemId is accepted."
         return problem_draft(DraftKind.INTERACTION, where, "", detail)
     name = str(value["FeedbackType"])
-    kind = type_named(name, options.types)
+    kind = find_type(name, options.types)
     if kind is None:
-        notes.unmapped(file, "FeedbackType", name, entry.line)
+        notes.note_unmapped(file, "FeedbackType", name, entry.line)
         return None
     # 0 is what Gorse has where none was given, 1 what many give to all; what is greater is of another kind.
-    portion = None if kind.is_rating else share_of(value.get("Value"))
+    portion = None if kind.is_rating else portion_of(value.get("Value"))
     more = {"value": portion} if portion and portion < 1 else {}
-    notes.members(file, entry.line, value, _FEEDBACK_MEMBERS | ({"Value": "value"} if more else {}))
+    notes.note_members(file, entry.line, value, _FEEDBACK_MEMBERS | ({"Value": "value"} if more else {}))
     time = "Timestamp", value.get("Timestamp")
     who = value["UserId"], value["ItemId"]
     return interaction_draft(where, who=who, kind=kind, time=time, time_format=options.time_format, more=more)
 
 
-class DumpMessage(NamedTuple):
+class _DumpMessage(NamedTuple):
     """A message of a dump: its number from 1, its stream, and its members by the names that Gorse's JSON has."""
 
     number: int
@@ -160,7 +160,7 @@ def _is_dump(files: Files, file: InputFile) -> bool:
     return len(start) == _LENGTH.size and _LENGTH.unpack(start)[0] in (_USERS, _ITEMS, _FEEDBACK)
 
 
-def _read_dump(files: Files, file: InputFile) -> Iterator[DumpMessage]:
+def _read_dump(files: Files, file: InputFile) -> Iterator[_DumpMessage]:
     """Yield the items and feedback of a dump.
 
     Raises:
@@ -183,7 +183,7 @@ def _read_dump(files: Files, file: InputFile) -> Iterator[DumpMessage]:
                 raise UnreadableFile(f"{file}, byte {offset}: the message cannot be read ({error}).") from None
             offset += length
             if kind != _USERS:
-                yield DumpMessage(number, kind, members)
+                yield _DumpMessage(number, kind, members)
 
 
 def _exactly(stream: BinaryIO, size: int, file: InputFile, offset: int) -> bytes:

@@ -18,7 +18,7 @@ from penchant_import.pieces import (
     PieceBuilder,
     extra,
     keywords,
-    leave_field,
+    omit_field,
 )
 from penchant_import.report import Notes
 
@@ -30,7 +30,7 @@ _GONE = "deleted there; delete it here, too"
 
 def _take_identifier(builder: PieceBuilder, field: str, value: str) -> None:
     if not value.startswith(("http://", "https://")):
-        builder.leave(field)
+        builder.omit(field)
     elif not builder.has_extra("link"):
         builder.keep(field, "link", value)
 
@@ -40,7 +40,7 @@ def _take_first(taker: FieldTaker, member: str) -> FieldTaker:
 
     def take(builder: PieceBuilder, field: str, value: str) -> None:
         if builder.has_extra(member):
-            builder.leave(field, "one more, such as in another language; the first one is kept")
+            builder.omit(field, "one more, such as in another language; the first one is kept")
         else:
             taker(builder, field, value)
 
@@ -71,21 +71,21 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
         UnreadableFile: a server answered with an error.
     """
     known = IdRegister(notes)
-    for file in files.taken("xml"):
+    for file in files.select("xml"):
         for line, item in read_items(files, file, (_RECORD, _DC, _ERROR, _TOKEN)):
             name, where = local_name(item.tag), (file.name, line)
             if name == _ERROR:
                 raise UnreadableFile(f"{file}: the server answered {item.get('code', '')}: {text_of(item)[:200]}")
             if name == _TOKEN:
                 if text_of(item):
-                    notes.further_pages(file.name, _TOKEN, line)
+                    notes.note_further_pages(file.name, _TOKEN, line)
                 continue
             parts = {local_name(element.tag): element for element in item.iter()}
             piece_id = _id_of(parts, options)
             draft = _record(parts, piece_id, where, options, notes)
             # All datestamps of a server are equally long, and in UTC.
             stamp = child_text(parts["header"], "datestamp") if "header" in parts else None
-            if draft is not None and (draft.problem or known.admits(draft, piece_id, stamp)):
+            if draft is not None and (draft.problem or known.accept(draft, piece_id, stamp)):
                 yield draft
 
 
@@ -106,9 +106,9 @@ def _record(
         notes.left_out(where[0], _RECORD, _GONE, where[1])
         return None
     if core is None:
-        found = next((local_name(each.tag) for each in parts.get("metadata", ())), "nothing")
-        hint = "; --from marcxml reads it" if found == _RECORD else ""
-        detail = f"Found metadata of <{found}>{hint}: records of metadataPrefix=oai_dc are accepted."
+        match = next((local_name(entry.tag) for entry in parts.get("metadata", ())), "nothing")
+        hint = "; --from marcxml reads it" if match == _RECORD else ""
+        detail = f"Found metadata of <{match}>{hint}: records of metadataPrefix=oai_dc are accepted."
         return problem_draft(DraftKind.PIECE, where, "metadata", detail)
     field = options.id_column or _ID
     if not piece_id:
@@ -117,5 +117,5 @@ def _record(
     for element in core:
         name, text = local_name(element.tag), text_of(element)
         if text and text != piece_id:
-            _FIELDS.get(name, leave_field)(builder, name, text)
+            _FIELDS.get(name, omit_field)(builder, name, text)
     return builder.draft()

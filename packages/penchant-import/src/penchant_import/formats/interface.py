@@ -39,7 +39,7 @@ _USER_ID, _PREFERENCES, _TIME = "userId", "preferences", "timestamp"
 _REQUESTED = re.compile(r"[^ ]+[Tt][^ ]+(?:[Zz]|[+-]\d\d:\d\d)\Z")
 """A time as requests have it, which stays as it is written."""
 _WINDOWS = "availableFrom", "availableUntil"
-_MADE_ANEW = {
+_DERIVED = {
     ("score",): "an entry of a list, which is made anew",
     (_USER_ID, "categories"): "a profile, which is made of interactions",
 }
@@ -48,9 +48,9 @@ _MADE_ANEW = {
 
 def read_ndjson(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield what the files hold, in their order."""
-    for file in files.taken(*ENDINGS):
+    for file in files.select(*ENDINGS):
         name = file.name
-        for number, text in files.raws(file):
+        for number, text in files.raw_values(file):
             yield _draft((name, number), text, file.role, notes)
 
 
@@ -98,7 +98,7 @@ def _without_nothing(value: Any) -> Any:
     """Return a value without what holds nothing, at every depth."""
     if isinstance(value, dict):
         return {name: _without_nothing(inner) for name, inner in value.items() if inner is not None}
-    return [_without_nothing(each) for each in value if each is not None] if isinstance(value, list) else value
+    return [_without_nothing(item) for item in value if item is not None] if isinstance(value, list) else value
 
 
 def _moment(value: Any) -> Any:
@@ -138,7 +138,7 @@ def _note_members(where: tuple[str, int], kind: DraftKind, members: Mapping[str,
 
 def read_specification(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield pieces and interactions in the order of the files."""
-    for file in files.taken(*ENDINGS):
+    for file in files.select(*ENDINGS):
         for number, text in enumerate(_flattened(_values(files, file)), start=1):
             draft = _answer_draft((file.name, number), text, notes)
             if draft is not None:
@@ -199,7 +199,7 @@ def _answer_draft(where: tuple[str, int], text: bytes, notes: Notes) -> Draft | 
     if set(members) == {_PREFERENCES}:
         notes.mapped(where[0], _PREFERENCES, _PREFERENCES)
         return Draft(DraftKind.PREFERENCES, *where, bytes(members[_PREFERENCES]))
-    for signs, reason in _MADE_ANEW.items():
+    for signs, reason in _DERIVED.items():
         if members.keys() >= set(signs):
             notes.left_out(where[0], signs[-1], reason, where[1])
             return None

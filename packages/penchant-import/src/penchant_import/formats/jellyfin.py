@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element  # what the safe parser gives
 
 import msgspec
 
-from penchant_import.drafts import Draft, DraftKind, problem_draft, share_of
+from penchant_import.drafts import Draft, DraftKind, portion_of, problem_draft
 from penchant_import.files import AnswerEntry, Files, InputFile, UnreadableFile, read_answer
 from penchant_import.markup import local_name, read_items, text_of
 from penchant_import.opinions import Attitude, Opinions
@@ -26,7 +26,7 @@ from penchant_import.pieces import (
     PieceBuilder,
     extra,
     keywords,
-    left_out,
+    omit_because,
     parts,
     skip_field,
     take_day,
@@ -38,7 +38,7 @@ from penchant_import.texts import plain_text
 
 ACTORS = 5
 """Actors of a film that are taken: those named first."""
-BEST = 10.0
+MAX_RATING = 10.0
 """The best rating that a person can give, in both."""
 _KINDS = ("Movie", "Series", "MusicAlbum", "MusicVideo", "AudioBook", "Book", "Video")
 """Types of items that are pieces."""
@@ -94,7 +94,7 @@ _ITEM: Mapping[str, FieldTaker] = {
     "PremiereDate": take_day,
     "RunTimeTicks": extra("runtimeMinutes", read=_minutes),
     "ProviderIds": _take_provider_ids,
-    "ImageTags": left_out("pictures without the address of their server"),
+    "ImageTags": omit_because("pictures without the address of their server"),
     **dict.fromkeys(("Id", "Type", "GenreItems", "AlbumArtist", "ArtistItems", "UserData"), skip_field),
 }
 
@@ -106,7 +106,7 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     # Of folders no other XML is Kodi's library.
     taken = [
         file
-        for file in files.taken("json", "nfo", "xml")
+        for file in files.select("json", "nfo", "xml")
         if file.is_named or file.ending != "xml" or file.name == _LIBRARY_FILE
     ]
     total, entries, last = 0, 0, ""
@@ -118,7 +118,7 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
             total = max(total, _total(files, file))
             last = file.name
     if entries < total:
-        notes.further_pages(last, "TotalRecordCount", 1)
+        notes.note_further_pages(last, "TotalRecordCount", 1)
     # Shows before their episodes, whatever their folders are called.
     xml = [file for file in taken if file.ending in ("nfo", "xml")]
     for file in sorted(xml, key=lambda file: file.name != _SHOW_FILE):
@@ -191,14 +191,14 @@ class _Items:
         if data.get("IsFavorite") and not is_part:
             self._opinions.add(where, "UserData/IsFavorite", piece_id, Attitude.LIKED, time)
         if data.get("Rating") and not is_part:
-            self._opinions.rate(where, "UserData/Rating", piece_id, data["Rating"], BEST, time)
+            self._opinions.rate(where, "UserData/Rating", piece_id, data["Rating"], MAX_RATING, time)
         elif isinstance(data.get("Likes"), bool) and not is_part:
-            self._opinions.rate(where, "UserData/Likes", piece_id, BEST if data["Likes"] else 0, BEST, time)
+            self._opinions.rate(where, "UserData/Likes", piece_id, MAX_RATING if data["Likes"] else 0, MAX_RATING, time)
         if data.get("Played"):
             self._opinions.add(where, "UserData/Played", piece_id, Attitude.FINISHED, time)
         elif data.get("PlaybackPositionTicks"):
             # How far an episode was watched says little of its show.
-            portion = None if is_part else share_of(data["PlaybackPositionTicks"], item.get("RunTimeTicks"))
+            portion = None if is_part else portion_of(data["PlaybackPositionTicks"], item.get("RunTimeTicks"))
             self._opinions.start(where, "UserData/PlaybackPositionTicks", piece_id, time, portion)
 
 
@@ -254,7 +254,7 @@ class _Folders:
                 else:
                     piece_id, draft = self._piece(file, line, tag, item, behind)
                     # A person's rating is of both.
-                    if draft.problem or self._known.admits(draft, piece_id):
+                    if draft.problem or self._known.accept(draft, piece_id):
                         yield draft
         except UnreadableFile as error:
             # In .nfo files Kodi lets addresses, and further episodes, stand behind the first element.
@@ -318,7 +318,7 @@ class _Folders:
         if _first(elements, "isuserfavorite").lower() == _TRUE and not is_part:
             self._opinions.add(where, "isuserfavorite", piece_id, Attitude.LIKED, time)
         if rating not in ("", "0", "0.0") and not is_part:
-            self._opinions.rate(where, "userrating", piece_id, rating, BEST, time)
+            self._opinions.rate(where, "userrating", piece_id, rating, MAX_RATING, time)
         if _first(elements, "watched").lower() == _TRUE or _first(elements, "playcount") not in ("", "0"):
             self._opinions.add(where, "playcount", piece_id, Attitude.FINISHED, time)
 
@@ -376,7 +376,7 @@ def _take_elements(builder: PieceBuilder, name: str, elements: list[Element]) ->
         values = [value for text in texts for value in parts(text, " / ")] if name == "genre" else texts
         _NFO_TEXTS[name](builder, name, values)
     else:
-        builder.leave(name)
+        builder.omit(name)
 
 
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -390,7 +390,7 @@ def _first_number(member: str) -> FieldTaker:
 
     def take(builder: PieceBuilder, field: str, values: list[str]) -> None:
         if not _WHOLE.fullmatch(values[0]):
-            builder.leave(field, "no number")
+            builder.omit(field, "no number")
         elif number := int(values[0]):
             builder.keep(field, member, number)
 
@@ -445,7 +445,7 @@ def _take_picture(builder: PieceBuilder, name: str, elements: list[Element]) -> 
     )
     address = next((text for kind, text in pictures if kind == "poster" and text.startswith("http")), None)
     if address is None:
-        builder.leave(name, "no address of a poster")
+        builder.omit(name, "no address of a poster")
     else:
         builder.keep(name, "image", address)
 
@@ -456,13 +456,13 @@ _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
 def _take_average(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
     """Take what others think on average: the rating that is the default, or the only one."""
     ratings = [child for element in elements for child in element] if name == "ratings" else elements
-    chosen = next((each for each in ratings if each.get("default") == _TRUE), ratings[0] if ratings else None)
+    chosen = next((part for part in ratings if part.get("default") == _TRUE), ratings[0] if ratings else None)
     text = "" if chosen is None else _child(chosen, "value") or text_of(chosen)
     # As float() reads them, without its infinities.
     if _DECIMAL.fullmatch(text):
         builder.keep(name, "averageRating", float(text))
     else:
-        builder.leave(name, "no number")
+        builder.omit(name, "no number")
 
 
 _NFO_ELEMENTS: Mapping[str, FieldTaker] = {

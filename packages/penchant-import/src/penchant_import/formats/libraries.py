@@ -11,7 +11,7 @@ from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import Files, InputFile, UnreadableFile, amount
 from penchant_import.markup import local_name, outline, read_items, text_of
 from penchant_import.options import ImportOptions
-from penchant_import.pieces import FieldTaker, IdRegister, PieceBuilder, extra, keywords, leave_field, parts, skip_field
+from penchant_import.pieces import FieldTaker, IdRegister, PieceBuilder, extra, keywords, omit_field, parts, skip_field
 from penchant_import.report import Notes
 
 # ONIX: https://www.editeur.org/93/Release-3.0-Downloads/ has its elements, their short names and the lists of codes.
@@ -68,12 +68,12 @@ def read_onix(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dr
     if options.id_column not in (None, "RecordReference", ISBN):
         raise UnreadableFile(f"Found --id-column {options.id_column}; RecordReference or {ISBN} is accepted.")
     known = IdRegister(notes)
-    for file in files.taken("xml", "onix", "onx"):
+    for file in files.select("xml", "onix", "onx"):
         for line, product in read_items(files, file, ("Product", "product")):
             for element in product.iter():
                 element.tag = _SHORT_NAMES.get(name := local_name(element.tag), name)
             draft = _product(product, (file.name, line), options, notes)
-            if draft is not None and (draft.problem or known.admits(draft, _product_id(product, options))):
+            if draft is not None and (draft.problem or known.accept(draft, _product_id(product, options))):
                 yield draft
 
 
@@ -97,11 +97,11 @@ def _product(product: Element, where: tuple[str, int], options: ImportOptions, n
     builder.description("TextContent", _described(product.findall("CollateralDetail/TextContent")))
     if notification == _DELETED:
         builder.hide("NotificationType")
-    _take_supply(builder, [text_of(each) for each in product.findall("ProductSupply/SupplyDetail/ProductAvailability")])
+    _take_supply(builder, [text_of(item) for item in product.findall("ProductSupply/SupplyDetail/ProductAvailability")])
     for part in product:
         for element in part if part.tag in _BLOCKS else (part,):
             if element.tag not in _READ:
-                _ONIX.get(element.tag, leave_field)(builder, element.tag, element)
+                _ONIX.get(element.tag, omit_field)(builder, element.tag, element)
     return builder.draft()
 
 
@@ -124,20 +124,20 @@ def _text(element: Element, path: str) -> str:
 
 def _isbn(product: Element) -> str:
     """Return the ISBN of a product (15), or the number that is the same one (03)."""
-    numbers = {_text(each, "ProductIDType"): _text(each, "IDValue") for each in product.findall("ProductIdentifier")}
+    numbers = {_text(item, "ProductIDType"): _text(item, "IDValue") for item in product.findall("ProductIdentifier")}
     return (numbers.get("15") or numbers.get("03", "")).replace("-", "")
 
 
 def _title(details: Iterable[Element]) -> str:
     """Return the title under which a product is known (01), or the first there is."""
-    titles = {_text(each, "TitleType"): each for each in reversed(list(details))}
+    titles = {_text(item, "TitleType"): item for item in reversed(list(details))}
     detail = titles.get("01", next(reversed(titles.values()), None))
     elements = [] if detail is None else detail.findall("TitleElement")
     # The level of the product before that of the collection; of a volume without a title both tell what it is.
     elements.sort(key=lambda element: _text(element, "TitleElementLevel"))
     if elements and _own_title(elements[0]):
         return _own_title(elements[0])
-    named = [_own_title(each) or _text(each, "PartNumber") for each in reversed(elements)]
+    named = [_own_title(item) or _text(item, "PartNumber") for item in reversed(elements)]
     return ", ".join(name for name in named if name)
 
 
@@ -149,7 +149,7 @@ def _own_title(element: Element) -> str:
 
 def _described(texts: list[Element]) -> str:
     """Return the text that describes a product, as HTML."""
-    by_kind = {_text(each, "TextType"): each.find("Text") for each in reversed(texts)}
+    by_kind = {_text(item, "TextType"): item.find("Text") for item in reversed(texts)}
     text = next((by_kind[kind] for kind in _TEXTS if by_kind.get(kind) is not None), None)
     return "" if text is None else _markup(text)
 
@@ -176,15 +176,15 @@ def _take_contributor(builder: PieceBuilder, field: str, contributor: Element) -
     role = _text(contributor, "ContributorRole")
     inverted = _text(contributor, "PersonNameInverted").partition(", ")
     in_order = " ".join(part for part in (inverted[2], inverted[0]) if part)
-    names = (_text(contributor, each) for each in ("NamesBeforeKey", "PrefixToKey", "KeyNames"))
+    names = (_text(contributor, item) for item in ("NamesBeforeKey", "PrefixToKey", "KeyNames"))
     name = (
         _text(contributor, "PersonName")
-        or " ".join(each for each in names if each)
+        or " ".join(item for item in names if item)
         or in_order
         or _text(contributor, "CorporateName")
     )
     if role not in _ROLES:
-        builder.leave(f"{field} ({role})")
+        builder.omit(f"{field} ({role})")
     elif name:
         builder.keywords(f"{field} ({role})", _ROLES[role], [name])
 
@@ -209,7 +209,7 @@ def _take_subject(builder: PieceBuilder, field: str, subject: Element) -> None:
     elif heading:
         builder.keywords(field, "subject", [heading])
     else:
-        builder.leave(field)
+        builder.omit(field)
 
 
 def _levels(scheme: str, code: str) -> list[str]:
@@ -231,7 +231,7 @@ def _of_kinds(path: str, kinds: Collection[str], take: FieldTaker) -> FieldTaker
         if kind in kinds:
             take(builder, field, element)
         else:
-            builder.leave(f"{field} ({kind})")
+            builder.omit(f"{field} ({kind})")
 
     return take_kind
 
@@ -241,7 +241,7 @@ def _take_extent(builder: PieceBuilder, field: str, extent: Element) -> None:
     if _text(extent, "ExtentUnit") == "03" and re.fullmatch(r"\d{1,6}", value, re.ASCII):
         builder.keep(field, "pages", int(value))
     else:
-        builder.leave(f"{field} ({_text(extent, 'ExtentType')})")
+        builder.omit(f"{field} ({_text(extent, 'ExtentType')})")
 
 
 def _take_status(builder: PieceBuilder, field: str, status: Element) -> None:
@@ -260,7 +260,7 @@ def _take_date(builder: PieceBuilder, field: str, date: Element) -> None:
     elif role in _DATES and day:
         builder.keep(field, _DATES[role], day)
     else:
-        builder.leave(field)
+        builder.omit(field)
 
 
 def _names_at(path: str) -> Callable[[Element], list[str]]:
@@ -318,12 +318,12 @@ def read_marcxml(files: Files, options: ImportOptions, notes: Notes) -> Iterator
     if not (chosen := _ID_FIELD.fullmatch(options.id_column or "001")):
         raise UnreadableFile(f"Found --id-column {options.id_column}; a field such as 020 or 999$c is accepted.")
     known = IdRegister(notes)
-    for file in files.taken("xml", "marcxml", "mrcx"):
+    for file in files.select("xml", "marcxml", "mrcx"):
         kinds = Counter[str]()
         for line, element in read_items(files, file, ("record", "resumptionToken")):
             if local_name(element.tag) != "record":
                 if text_of(element):
-                    notes.further_pages(file.name, "resumptionToken", line)
+                    notes.note_further_pages(file.name, "resumptionToken", line)
                 continue
             record = _MarcRecord(element)
             if reason := record.reason_left_out():
@@ -332,12 +332,12 @@ def read_marcxml(files: Files, options: ImportOptions, notes: Notes) -> Iterator
                 continue
             piece_id = record.id(chosen["tag"], chosen["code"] or "a")
             draft = _piece(record, piece_id, (file.name, line), options, notes)
-            if draft.problem or known.admits(draft, piece_id):
+            if draft.problem or known.accept(draft, piece_id):
                 yield draft
-        files.findings[file] = partial(_found_records, files, file, kinds)
+        files.findings[file] = partial(_describe_records, files, file, kinds)
 
 
-def _found_records(files: Files, file: InputFile, kinds: Counter[str]) -> str:
+def _describe_records(files: Files, file: InputFile, kinds: Counter[str]) -> str:
     reasons = "; ".join(f"{amount(count, 'records')}: {reason}" for reason, count in kinds.items())
     return reasons or f"{outline(files, file)}; a file of MARC has <record>"
 
@@ -377,7 +377,7 @@ class _MarcRecord:
     def id(self, tag: str, code: str) -> str:
         """Return the text of a control field, or the first of a part of another field; nothing where there is none."""
         numbers = (_first(field, code) for field in self.fields if field.get("tag") == tag)
-        return self.controls.get(tag, "").strip() or next((each for each in numbers if each), "")
+        return self.controls.get(tag, "").strip() or next((item for item in numbers if item), "")
 
     def problem(self, id_field: str) -> str:
         """Return what is told of a record without an id."""
@@ -400,14 +400,14 @@ def _piece(record: _MarcRecord, piece_id: str, where: tuple[str, int], options: 
     _take_coded(builder, record.controls.get("008", ""))
     for field in record.fields:
         tag = field.get("tag", "")
-        _MARC.get(tag, leave_field)(builder, tag, field)
+        _MARC.get(tag, omit_field)(builder, tag, field)
     return builder.draft()
 
 
 def _subfields(field: Element, codes: str) -> list[str]:
     """Return the parts of a field with these codes, in the order of the field, without marks around them."""
-    chosen = (each for each in field if each.get("code") in tuple(codes))
-    return [text for each in chosen if (text := _trimmed(text_of(each)))]
+    chosen = (item for item in field if item.get("code") in tuple(codes))
+    return [text for item in chosen if (text := _trimmed(text_of(item)))]
 
 
 def _first(field: Element, code: str) -> str:
@@ -433,7 +433,7 @@ def _take_coded(builder: PieceBuilder, coded: str) -> None:
 def _take_person(builder: PieceBuilder, tag: str, field: Element) -> None:
     """Take a person or body by what they did; without a word of that it is an author."""
     if _subfields(field, "t"):
-        builder.leave(tag, "names another work")
+        builder.omit(tag, "names another work")
         return
     words = [word.rsplit("/", 1)[-1].lower() for word in _subfields(field, "4e")]
     known = next((_RELATORS[word] for word in words if word in _RELATORS), None)
@@ -486,7 +486,7 @@ def _isbn_of(field: Element) -> str:
 def _take_publisher(builder: PieceBuilder, tag: str, field: Element) -> None:
     # In 264 others stand as well: who printed it, and who sold it.
     if tag == "264" and field.get("ind2") not in ("1", None):
-        builder.leave(tag)
+        builder.omit(tag)
     else:
         builder.keywords(tag, "publisher", _subfields(field, "b"))
 
@@ -494,7 +494,7 @@ def _take_publisher(builder: PieceBuilder, tag: str, field: Element) -> None:
 def _take_series(builder: PieceBuilder, tag: str, field: Element) -> None:
     # A series with the first mark 1 is named again, as it is filed, in 8XX.
     if tag == "490" and field.get("ind1") == "1":
-        builder.leave(tag, "the same as 830")
+        builder.omit(tag, "the same as 830")
     else:
         builder.keywords(tag, "series", _subfields(field, "a")[:1])
 
@@ -507,7 +507,7 @@ def _take_link(builder: PieceBuilder, tag: str, field: Element) -> None:
     elif field.get("ind2") in ("0", "1"):
         builder.keep(tag, "link", address)
     else:
-        builder.leave(tag)
+        builder.omit(tag)
 
 
 _MARC: Mapping[str, FieldTaker] = {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from penchant_import.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_named
+from penchant_import.drafts import Draft, DraftKind, find_type, interaction_draft, problem_draft
 from penchant_import.files import Files, JsonEntry
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import PieceBuilder
@@ -81,7 +81,7 @@ def _are_fields(fields: Any) -> bool:
 def _piece(item_id: str, item: _Item, options: ImportOptions, notes: Notes) -> Draft:
     builder = PieceBuilder(notes, item.file, item.line, item_id)
     fields = msgspec.json.decode(item.fields)
-    options = options.among(fields)
+    options = options.resolve(fields)
     for name, value in fields.items():
         builder.value(f"fields/{name}", name, value, options)
     return builder.draft()
@@ -91,14 +91,16 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
     """Return the interaction of an event; ``None``, which is noted, for an unmapped type or without a user."""
     value = entry.value
     name = str(value.get("type"))
-    kind = type_named(name, options.types)
+    kind = find_type(name, options.types)
     if kind is None:
-        notes.unmapped(file, "type", name, entry.line)
+        notes.note_unmapped(file, "type", name, entry.line)
         return None
     if is_nobody(value.get("user")):
         notes.left_out(file, "event=interaction", "without a user; a session is no person", entry.line)
         return None
-    notes.members(file, entry.line, {name: member for name, member in value.items() if name != "event"}, _INTERACTION)
+    notes.note_members(
+        file, entry.line, {name: member for name, member in value.items() if name != "event"}, _INTERACTION
+    )
     return interaction_draft(
         (file, entry.line),
         who=(value["user"], value.get("item")),

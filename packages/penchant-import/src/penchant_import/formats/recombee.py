@@ -12,11 +12,11 @@ from penchant_engine.model import InteractionType
 from penchant_import.drafts import (
     Draft,
     DraftKind,
+    anonymous_omission,
     interaction_draft,
-    nobody,
     omitted_draft,
+    portion_of,
     problem_draft,
-    share_of,
     type_of_rating,
 )
 from penchant_import.files import Files, InputFile, JsonEntry, TableRow, UnreadableFile
@@ -44,14 +44,14 @@ _RATING, _PORTION = "rating", "portion"
 
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield items, then the interactions, kind by kind."""
-    items = files.named("items", *ENDINGS)
-    if not items and not any(files.named(stem, *ENDINGS) for stem in _TYPES):
+    items = files.with_stem("items", *ENDINGS)
+    if not items and not any(files.with_stem(stem, *ENDINGS) for stem in _TYPES):
         raise UnreadableFile(f"Found neither items nor any of {', '.join(_TYPES)} (.csv, .json or .jsonl).")
     for file in items:
         for entry in _entries(files, file):
             yield _item(entry, file.name, options, notes)
     for stem, kind in _TYPES.items():
-        for file in files.named(stem, *ENDINGS):
+        for file in files.with_stem(stem, *ENDINGS):
             for entry in _entries(files, file):
                 yield _interaction(entry, file.name, kind, options, notes)
 
@@ -61,7 +61,7 @@ def _entries(files: Files, file: InputFile) -> Iterator[JsonEntry]:
         yield from files.entries(file)
         return
     for row in files.rows(file):
-        yield JsonEntry(row.line, _typed(row), b"", row.problem)
+        yield JsonEntry(row.line, _typed(row), row.problem)
 
 
 def _typed(row: TableRow) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
     if entry.problem or not isinstance(value, dict) or not value:
         return problem_draft(DraftKind.PIECE, where, "", entry.problem or "An object with itemId is accepted.")
     # In a catalogue's table the id is the first column, whatever it is called.
-    options = options.among(value)
+    options = options.resolve(value)
     id_name = options.id_column or _first(value, _ITEM_IDS) or next(iter(value))
     builder = PieceBuilder(notes, file, entry.line, value.get(id_name))
     notes.mapped(file, id_name, "id")
@@ -111,7 +111,7 @@ def _interaction(
     user, item, time = (_first(value, names) for names in (_USER_IDS, _ITEM_IDS, _TIMES))
     if user is None or item is None:
         return problem_draft(DraftKind.INTERACTION, where, "", "The member userId or itemId is missing.")
-    if (omission := nobody(value[user])) is not None:
+    if (omission := anonymous_omission(value[user])) is not None:
         return omitted_draft(where, omission)
     source = _PORTION if file.lower().startswith("view_portions") else _RATING
     if kind is None:
@@ -127,7 +127,7 @@ def _interaction(
         elif name != source and inner not in (None, "", {}):
             notes.left_out(file, name, NO_PLACE, entry.line)
     moment = None if time is None else (time, value[time])
-    portion = share_of(value.get(_PORTION)) if source == _PORTION else None
+    portion = portion_of(value.get(_PORTION)) if source == _PORTION else None
     who = _text(value[user]), _text(value[item])
     more = {"value": portion}
     return interaction_draft(where, who=who, kind=kind, time=moment, time_format=options.time_format, more=more)

@@ -18,7 +18,7 @@ import msgspec
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import Files, InputFile, json_problem
-from penchant_import.measures import plain
+from penchant_import.measures import normalize_name
 from penchant_import.moments import read_moment
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import SOLD_OUT, IdRegister, PieceBuilder
@@ -55,7 +55,7 @@ _Node = Mapping[str, Any]
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the things that have a name."""
     known = IdRegister(notes)
-    for file in files.taken("jsonld", "json", "ndjson", "jsonl", "html", "htm"):
+    for file in files.select("jsonld", "json", "ndjson", "jsonl", "html", "htm"):
         number = 0
         types = Counter[str]()
         for page in _pages(files, file):
@@ -74,22 +74,22 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
             for node in things:
                 number += 1
                 piece_id, draft = _ThingReader(node, (file.name, number), names, options, notes).piece(page)
-                if draft.problem or known.admits(draft, piece_id, _revised(node)):
+                if draft.problem or known.accept(draft, piece_id, _revised(node)):
                     yield draft
-        files.findings[file] = functools.partial(_found, types)
+        files.findings[file] = functools.partial(_describe_contents, types)
 
 
-def _found(types: Counter[str]) -> str:
+def _describe_contents(types: Counter[str]) -> str:
     if not types:
         return "no JSON-LD"
-    counted = ", ".join(f"{count} {name}" for name, count in types.most_common(_SHOWN_TYPES))
+    counted = ", ".join(f"{count} {name}" for name, count in types.most_common(_MAX_LISTED_TYPES))
     if types.keys() - _PARTS:
         return f"things of JSON-LD ({counted}), none of them with a name and a type to recommend"
     return f"things of JSON-LD ({counted}), none of them to recommend"
 
 
 TYPE_KEY = "@type"
-_SHOWN_TYPES = 5
+_MAX_LISTED_TYPES = 5
 _PART_NAMES = (
     "Person Organization Corporation NewsMediaOrganization WebSite BreadcrumbList ListItem ImageObject ItemList "
     "DataFeed Brand WebPage CollectionPage ItemPage AboutPage ContactPage FAQPage QAPage SearchResultsPage "
@@ -176,7 +176,7 @@ def _pages(files: Files, file: InputFile) -> Iterator[_SavedPage]:
         scripts = _ScriptCollector()
         scripts.feed(_markup(text))
         page = _SavedPage(address=scripts.address or page.address, is_web=True)
-        for script in filter(str.strip, scripts.found):
+        for script in filter(str.strip, scripts.texts):
             page.add(script.encode("utf-8", "surrogateescape"))
     else:
         page.add(text)
@@ -188,14 +188,14 @@ def _markup(text: bytes) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError:
-        declared = _CHARSET.search(text[:_LOOKED_AT_FOR_CHARSET])
+        declared = _CHARSET.search(text[:_MAX_CHARSET_BYTES])
         with contextlib.suppress(LookupError, UnicodeDecodeError):
             return text.decode(declared[1].decode() if declared else "utf-8")
         return text.decode("utf-8", "surrogateescape")
 
 
 _CHARSET = re.compile(rb"<meta\b[^<>]*?\bcharset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
-_LOOKED_AT_FOR_CHARSET = 4096
+_MAX_CHARSET_BYTES = 4096
 
 
 class _ScriptCollector(HTMLParser):
@@ -203,7 +203,7 @@ class _ScriptCollector(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.texts: list[str] = []
         self.address = ""
         self._is_inside = False
 
@@ -211,7 +211,7 @@ class _ScriptCollector(HTMLParser):
         values = dict(attrs)
         if tag == "script" and (values.get("type") or "").strip().lower() == "application/ld+json":
             self._is_inside = True
-            self.found.append("")
+            self.texts.append("")
         elif tag == "link" and "canonical" in (values.get("rel") or "").lower().split():
             self.address = values.get("href") or self.address
         elif tag == "meta" and values.get("property") == "og:url":
@@ -219,7 +219,7 @@ class _ScriptCollector(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._is_inside:
-            self.found[-1] += data
+            self.texts[-1] += data
 
     def handle_endtag(self, tag: str) -> None:
         self._is_inside = self._is_inside and tag != "script"
@@ -263,9 +263,9 @@ class _Context:
         for context in _listed(contexts):
             if context is None:
                 terms = {}
-            told = context if isinstance(context, dict) else {}
-            names = [name for name in told if name == "@vocab" or not name.startswith(_KEYWORD)]
-            terms |= {name: told[name] if isinstance(told[name], dict) else {_ID: told[name]} for name in names}
+            stated = context if isinstance(context, dict) else {}
+            names = [name for name in stated if name == "@vocab" or not name.startswith(_KEYWORD)]
+            terms |= {name: stated[name] if isinstance(stated[name], dict) else {_ID: stated[name]} for name in names}
             # Resolved here: a later context may say something else of the names that stand in this one.
             known = _Context(terms)
             terms |= {name: terms[name] | {_ID: known._meaning(name, _MAX_ALIASES)} for name in names}
@@ -276,16 +276,16 @@ class _Context:
 
         One that stands for something else, which is called otherwise, is that.
         """
-        found = self._names.get(name)
-        if found is None:
+        result = self._names.get(name)
+        if result is None:
             meaning = self._meaning(name, _MAX_ALIASES)
             match = _SCHEMA.match(meaning)
             is_same = meaning.endswith(name) and not meaning.startswith(_KEYWORD)
-            found = meaning[match.end() :] if match else name if is_same else meaning
+            result = meaning[match.end() :] if match else name if is_same else meaning
             if len(self._names) >= _MAX_KNOWN_NAMES:
                 self._names.clear()
-            self._names[name] = found
-        return found
+            self._names[name] = result
+        return result
 
     def _meaning(self, name: str, most: int) -> str:
         definition = self._terms.get(name, {})
@@ -312,9 +312,9 @@ class _Context:
         definition = self._terms.get(name, {})
         containers = _MAPS.intersection(map(str, _listed(definition.get("@container"))))
         if isinstance(value, dict) and (containers or self._is_by_language(name, value)):
-            entries = [(key, each) for key, those in value.items() for each in _listed(those)]
+            entries = [(key, entry) for key, those in value.items() for entry in _listed(those)]
             is_by_id = _ID in containers
-            value = [{_ID: key} | each if is_by_id and isinstance(each, dict) else each for key, each in entries]
+            value = [{_ID: key} | entry if is_by_id and isinstance(entry, dict) else entry for key, entry in entries]
         return value, self.within(definition[_CONTEXT]) if _CONTEXT in definition else self
 
     def _is_by_language(self, name: str, value: _Node) -> bool:
@@ -343,7 +343,7 @@ def _plain(value: Any, context: _Context = _NO_CONTEXT, depth: int = 0) -> Any:
     if depth > _MAX_DEPTH:
         raise RecursionError
     if isinstance(value, list):
-        return [_plain(each, context, depth + 1) for each in value]
+        return [_plain(entry, context, depth + 1) for entry in value]
     if not isinstance(value, dict):
         return value
     context = context.within(value[_CONTEXT]) if _CONTEXT in value else context
@@ -351,7 +351,7 @@ def _plain(value: Any, context: _Context = _NO_CONTEXT, depth: int = 0) -> Any:
     for name, inner in value.items():
         term = context.name(name)
         if term == TYPE_KEY:
-            kinds = [context.name(each) if isinstance(each, str) else each for each in _listed(inner)]
+            kinds = [context.name(entry) if isinstance(entry, str) else entry for entry in _listed(inner)]
             given = kinds if isinstance(inner, list) else kinds[0]
         elif name == _CONTEXT or isinstance(inner, str):
             given = inner
@@ -387,7 +387,7 @@ def _first_of(value: Any) -> Any:
 
 def _name(node: _Node) -> str:
     """Return the first name of a thing, which may have several, as in several languages."""
-    names = (each for label in _LABELS for each in _listed(node.get(label)))
+    names = (entry for label in _LABELS for entry in _listed(node.get(label)))
     return next((name for name in names if isinstance(name, str) and name), "")
 
 
@@ -398,7 +398,7 @@ def _availabilities(offers: Any) -> Iterator[str]:
             for state in _listed(offer.get("availability")):
                 text = state.get(_ID, state.get("name")) if isinstance(state, dict) else state
                 if isinstance(text, str) and text:
-                    yield plain(_SCHEMA.sub("", text).removeprefix("schema:"))
+                    yield normalize_name(_SCHEMA.sub("", text).removeprefix("schema:"))
             yield from _availabilities(offer.get("offers"))
 
 
@@ -426,18 +426,18 @@ class _ThingReader:
         """Return the id and the piece, or the problem of a thing without an id."""
         chosen = (self._options.id_column,) if self._options.id_column else _IDS
         ids = ((name, self._id(self._node.get(name), page.address)) for name in chosen)
-        name, piece_id = next(((name, each) for name, each in ids if each), ("", ""))
+        name, piece_id = next(((name, entry) for name, entry in ids if entry), ("", ""))
         if not piece_id and chosen is _IDS:
             name, piece_id = "(address or name of the page)", page.take_address()
         if not piece_id:
             detail = f"Found {_name(self._node)!r} without an id; one of {', '.join(chosen)} is accepted."
             return "", problem_draft(DraftKind.PIECE, self._where, "", detail)
         builder = PieceBuilder(self._notes, *self._where, piece_id, id_field=name, options=self._options)
-        builder.label(next(each for each in _LABELS if self._node.get(each)), _name(self._node))
+        builder.label(next(entry for entry in _LABELS if self._node.get(entry)), _name(self._node))
         for field_name, value in self._node.items():
             if value not in (None, "", []):
                 self._take(builder, field_name, value)
-        described = next((each for each in _DESCRIPTIONS if self._node.get(each)), None)
+        described = next((entry for entry in _DESCRIPTIONS if self._node.get(entry)), None)
         if described is not None:
             builder.description(described, _first_of(self._node[described]))
         return piece_id, builder.draft()
@@ -471,25 +471,25 @@ class _ThingReader:
             else:
                 builder.keep(field, field, value)
         elif field == "offers" and (states := list(_availabilities(value))):
-            builder.orderable(field, is_so=not SOLD_OUT.issuperset(states))
+            builder.orderable(field, is_orderable=not SOLD_OUT.issuperset(states))
         elif field == "expires":
             builder.moment(field, "availableUntil", _first_of(value))
         elif field in _EXTRAS:
             builder.keep(field, field, self._address(value) if field in ("image", "url") else value)
         elif field not in (*_LABELS, *_IDS, "@context", *_LISTS, *_DESCRIPTIONS):
-            builder.leave(field)
+            builder.omit(field)
 
     def _texts(self, field: str, value: Any) -> list[str]:
         """Return the texts of a property: those of a list, the names of things, and what they point at."""
         texts: list[str] = []
-        for each in _listed(value):
-            if isinstance(each, dict):
-                known = each.get("@id")
-                texts.append(_name(each) or (self._names.get(known, "") if isinstance(known, str) else ""))
-            elif isinstance(each, str) and field in _WITH_COMMAS:
-                texts += each.split(",")
-            elif isinstance(each, str):
-                texts.append(self._names.get(each, each))
+        for entry in _listed(value):
+            if isinstance(entry, dict):
+                known = entry.get("@id")
+                texts.append(_name(entry) or (self._names.get(known, "") if isinstance(known, str) else ""))
+            elif isinstance(entry, str) and field in _WITH_COMMAS:
+                texts += entry.split(",")
+            elif isinstance(entry, str):
+                texts.append(self._names.get(entry, entry))
         if _CATEGORIES.get(field) == "author":
             texts = [name_without_address(text) for text in texts]
         return [text.strip() for text in texts if text.strip()]

@@ -8,7 +8,7 @@ from typing import Any
 from penchant_import.drafts import Draft
 from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
 from penchant_import.markup import local_name, outline, read_items, text_of
-from penchant_import.measures import plain
+from penchant_import.measures import normalize_name
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import (
     DESCRIPTION,
@@ -20,8 +20,8 @@ from penchant_import.pieces import (
     extra,
     hide_if,
     keywords,
-    leave_field,
     merge_rows,
+    omit_field,
     parts,
     skip_field,
     take_fields,
@@ -43,7 +43,7 @@ def take_product(
         if value and field in _SUMMARIES and not is_described:
             builder.description(column, value)
         elif value:
-            takers.get(field, leave_field)(builder, column, value)
+            takers.get(field, omit_field)(builder, column, value)
 
 
 SUMMARY = extra("shortDescription", read=plain_text)
@@ -53,7 +53,7 @@ _SHOPIFY_STATE = hide_if(lambda value: value.lower() in {"false", "draft", "arch
 
 def _sold_on(builder: PieceBuilder, field: str, value: str) -> None:
     if value.lower() in {"continue", "true", "yes"}:
-        builder.orderable(field, is_so=True)
+        builder.orderable(field, is_orderable=True)
 
 
 _SHOPIFY: Mapping[str, FieldTaker] = {
@@ -85,11 +85,13 @@ _NO_OPTION = "Default Title"
 
 def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the products of Shopify, which have a row for each variant and each picture; rows may end early."""
-    for file in files.taken("csv"):
+    for file in files.select("csv"):
         columns = files.columns(file, options.form)
         if options.id_column is not None:
             require_columns(file, [options.id_column], columns)
-        id_column = options.id_column or next((each for each in columns if plain(each) in _SHOPIFY_IDS), None)
+        id_column = options.id_column or next(
+            (entry for entry in columns if normalize_name(entry) in _SHOPIFY_IDS), None
+        )
         if id_column is None:
             raise UnreadableFile(f"{file}: no column Handle; an export of products is accepted (Products, Export).")
         rows = _noting_filled(files.rows(file, options.form, fill=True), file.name, notes)
@@ -114,15 +116,15 @@ def _shopify_taker(id_column: str) -> RowTaker:
             product = values[id_column]
             names.clear()
         for column, value in values.items():
-            option = _OPTION.fullmatch(plain(column))
+            option = _OPTION.fullmatch(normalize_name(column))
             if not value or column == id_column:
                 continue
             if option is None:
-                _SHOPIFY.get(plain(column), leave_field)(builder, column, value)
+                _SHOPIFY.get(normalize_name(column), omit_field)(builder, column, value)
             elif option[2] == "name":
                 names[option[1]] = value.lower()
             elif value != _NO_OPTION:
-                builder.qualities(column, names.get(option[1], "option"), [value])
+                builder.attributes(column, names.get(option[1], "option"), [value])
 
     return take
 
@@ -137,7 +139,7 @@ _LEVELS = {"product_type": keywords("type", ">"), "google_product_category": key
 
 def _availability(builder: PieceBuilder, field: str, value: str) -> None:
     builder.keep(field, "availability", value)
-    builder.orderable(field, is_so=plain(value) not in SOLD_OUT)
+    builder.orderable(field, is_orderable=normalize_name(value) not in SOLD_OUT)
 
 
 _MERCHANT: Mapping[str, FieldTaker] = {
@@ -162,7 +164,7 @@ def read_merchant(files: Files, options: ImportOptions, notes: Notes) -> Iterato
     id_field = options.id_column or _ID
 
     take = partial(take_fields, {**_MERCHANT, id_field: skip_field})
-    for file in files.taken("xml", "tsv", "txt", "csv"):
+    for file in files.select("xml", "tsv", "txt", "csv"):
         is_xml = next(iter(files.lines(file)), (0, b""))[1].lstrip().startswith(b"<")
         rows = _feed_items(files, file, id_field) if is_xml else _feed_rows(files, file, options, id_field)
         identified = (_with_id(row, id_field) for row in rows)
@@ -232,9 +234,9 @@ def _magento_attributes(builder: PieceBuilder, field: str, value: str) -> None:
     """Take attributes as keywords of categories of their names: ``color=Blue,material=Cotton|Wool``."""
     for pair in _PAIR.split(value):
         name, _, text = pair.partition("=")
-        values = [each.strip(' "') for each in text.split("|")]
-        telling = [each for each in values if each.lower() not in _NO]
-        builder.qualities(f"{field}/{name}", _MAGENTO_NAMES.get(name, name.replace("_", " ")), telling)
+        values = [entry.strip(' "') for entry in text.split("|")]
+        telling = [entry for entry in values if entry.lower() not in _NO]
+        builder.attributes(f"{field}/{name}", _MAGENTO_NAMES.get(name, name.replace("_", " ")), telling)
 
 
 _MAGENTO: Mapping[str, FieldTaker] = {
@@ -253,13 +255,13 @@ _MAGENTO: Mapping[str, FieldTaker] = {
     "base_image": extra("image"),
     "url_key": extra("urlKey"),
     "qty": PieceBuilder.stock,
-    "is_in_stock": lambda builder, field, value: builder.orderable(field, is_so=value == "1"),
+    "is_in_stock": lambda builder, field, value: builder.orderable(field, is_orderable=value == "1"),
 }
 
 
 def read_magento(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the products of Magento; rows without an SKU go on with the product above."""
-    for file in files.taken("csv"):
+    for file in files.select("csv"):
         columns = files.columns(file, options.form)
         if not set(columns) >= set(_MAGENTO_NEEDED):
             raise UnreadableFile(
@@ -316,20 +318,20 @@ _PRESTASHOP_NAMES = {name: field for field, names in _PRESTASHOP_WORDS.items() f
 def _take_orderable(builder: PieceBuilder, field: str, value: str) -> None:
     """Take that a product cannot be ordered; one that can goes by its stock."""
     if value == "0":
-        builder.orderable(field, is_so=False)
+        builder.orderable(field, is_orderable=False)
 
 
 def _feature_pairs(builder: PieceBuilder, field: str, value: str) -> None:
     """Take features as keywords of categories of their names: ``Fabric:Cotton:1, Style:Casual:2``."""
     for feature in parts(value, ","):
         name, _, text = feature.partition(":")
-        builder.qualities(f"{field}/{name}", name.strip().lower(), parts(text.partition(":")[0], ";"))
+        builder.attributes(f"{field}/{name}", name.strip().lower(), parts(text.partition(":")[0], ";"))
 
 
 _CHOSEN_ID = "(id)"
 _PRESTASHOP: Mapping[str, FieldTaker] = {
     "name": LABEL,
-    "category": lambda builder, field, value: builder.qualities(
+    "category": lambda builder, field, value: builder.attributes(
         field, "category", [level for path in parts(value, ",") for level in parts(path, "/")]
     ),
     "active": hide_if(lambda value: value == "0"),
@@ -351,15 +353,15 @@ _PRESTASHOP: Mapping[str, FieldTaker] = {
 
 def read_prestashop(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the products of PrestaShop, in the form that its importer takes, or as its list of products is exported."""
-    for file in files.taken("csv"):
+    for file in files.select("csv"):
         columns = files.columns(file, options.form)
         fields = _prestashop_fields(columns)
         by_field = {field: column for column, field in reversed(list(fields.items()))}
         if not by_field.keys() >= {"name", "category"}:
-            shown = printable(", ".join(columns)) or "none"
+            excerpt = printable(", ".join(columns)) or "none"
             raise UnreadableFile(
                 f"{file}: no columns Name and Categories; products as PrestaShop imports or exports them are accepted. "
-                f"Found are {shown}."
+                f"Found are {excerpt}."
             )
         if options.id_column is not None:
             require_columns(file, [options.id_column], columns)
@@ -379,15 +381,15 @@ def _prestashop_fields(columns: Sequence[str]) -> Mapping[str, str]:
     fields: dict[str, str] = {}
     lists = [place for place, column in enumerate(columns) if _LIST in column]
     for place, column in enumerate(columns):
-        named = _PRESTASHOP_NAMES.get(plain(column.partition("(")[0]))
+        named = _PRESTASHOP_NAMES.get(normalize_name(column.partition("(")[0]))
         if named is not None and named not in fields.values():
             fields[column] = named
         elif _FEATURE.search(column):
             fields[column] = "feature"
-        elif place + 1 < len(columns) and plain(columns[place + 1]).startswith("ean13"):
+        elif place + 1 < len(columns) and normalize_name(columns[place + 1]).startswith("ean13"):
             fields[column] = "brand"
     unnamed = [columns[place] for place in lists if columns[place] not in fields]
-    others = [each for each in ("category", "tags", "image") if each not in fields.values()]
+    others = [entry for entry in ("category", "tags", "image") if entry not in fields.values()]
     fields |= dict(zip(unnamed, others, strict=False))
     if lists and "name" not in fields.values():
         fields[columns[lists[0] - 1]] = "name"

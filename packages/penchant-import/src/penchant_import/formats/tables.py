@@ -14,16 +14,16 @@ from penchant_import.drafts import (
     Draft,
     DraftKind,
     RowProblem,
+    anonymous_omission,
+    find_type,
     interaction_draft,
-    nobody,
     omitted_draft,
     problem_draft,
-    type_named,
     type_of_rating,
 )
 from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, printable, quoted, require_columns
-from penchant_import.frames import Frame, NoText, OmittedValues, open_frame
-from penchant_import.measures import is_number, plain
+from penchant_import.frames import BinaryValue, Frame, OmittedValues, open_frame
+from penchant_import.measures import is_number, normalize_name
 from penchant_import.moments import read_moment
 from penchant_import.options import ImportOptions, KeywordColumn
 from penchant_import.pieces import (
@@ -57,7 +57,7 @@ _COMMA_SEPARATED = {"genre", "tag", "keyword"}
 """Categories whose texts are lists where they hold commas; names of people and of subjects have commas in them."""
 _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
 _POINTED = re.compile(r"(-?\d+)\.0+\Z", re.ASCII)
-WHOLE = "whole numbers, without the .0 that all of its column have"
+WHOLE_NUMBERS = "whole numbers, without the .0 that all of its column have"
 """What a report says of ids that a data frame wrote as numbers with a fraction."""
 _EMPTY = ("", None)
 """What an empty cell holds."""
@@ -105,7 +105,7 @@ class Table(NamedTuple):
 
 def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of CSV files of pieces, then those of interactions."""
-    tables = {file: files.columns(file, options.form) for file in files.taken("csv", "tsv", "tab")}
+    tables = {file: files.columns(file, options.form) for file in files.select("csv", "tsv", "tab")}
     for file, columns in tables.items():
         _require_heading(file, columns, options)
     yield from _read(tables, lambda table: _csv_rows(files, table, options, notes), options, notes)
@@ -142,10 +142,10 @@ def _pointed_columns(rows: Iterable[TableRow], table: Table, notes: Notes) -> se
 
 
 def _without_points(columns: Collection[str], file: str, notes: Notes, row: TableRow) -> TableRow:
-    found = {column: _POINTED.match(row.values.get(column, "")) for column in columns}
-    whole = {column: match[1] for column, match in found.items() if match is not None}
+    result = {column: _POINTED.match(row.values.get(column, "")) for column in columns}
+    whole = {column: match[1] for column, match in result.items() if match is not None}
     for column in whole:
-        notes.mapped(file, column, WHOLE)
+        notes.mapped(file, column, WHOLE_NUMBERS)
     return row._replace(values=row.values | whole) if whole else row
 
 
@@ -187,7 +187,7 @@ _LEAST_MOMENT = 100_000_000
 
 def read_parquet(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of tables of Parquet and Arrow, those of pieces first."""
-    frames = {file: open_frame(files, file) for file in files.taken("parquet", "pq", "arrow", "feather")}
+    frames = {file: open_frame(files, file) for file in files.select("parquet", "pq", "arrow", "feather")}
     tables = {file: frame.columns for file, frame in frames.items()}
     yield from _read(tables, lambda table: _frame_rows(frames.pop(table.file), table, options, notes), options, notes)
 
@@ -223,11 +223,11 @@ def _require_chosen(tables: Sequence[Table], options: ImportOptions, notes: Note
     if tables:
         require_columns(tables[0].file, filter(None, named), list(anywhere))
     pieces = [table for table in tables if table.roles.kind is DraftKind.PIECE] or tables
-    options = options.among(anywhere)
+    options = options.resolve(anywhere)
     chosen = options.keywords if options.catalogs is None else (*options.keywords, options.catalogs)
-    notes.chosen.update(each.written for each in chosen)
+    notes.chosen.update(item.option_text for item in chosen)
     for table in pieces:
-        require_columns(table.file, (each.column for each in chosen), table.columns)
+        require_columns(table.file, (item.column for item in chosen), table.columns)
     return options
 
 
@@ -257,8 +257,8 @@ def _taker(column: str, table: Table, options: ImportOptions) -> FieldTaker | No
     """Return what takes the values of a column where it belongs, as chosen or as its name says; ``None`` of others."""
     base = _NUMBERED.sub("", column)
     # A heading that is repeated is numbered, and still means the same.
-    name = plain(base if base in table.columns else column)
-    chosen = [each for each in options.keywords if each.column == column]
+    name = normalize_name(base if base in table.columns else column)
+    chosen = [item for item in options.keywords if item.column == column]
     catalogs = options.catalogs or KeywordColumn(column=column, category="")
     if column == table.roles.label or (name in _WINDOW and not chosen):
         return _take_label if column == table.roles.label else window(_WINDOW[name])
@@ -278,8 +278,8 @@ def _take_label(builder: PieceBuilder, column: str, value: Any) -> None:
 
 
 def _take_chosen(chosen: Sequence[KeywordColumn], builder: PieceBuilder, column: str, value: Any) -> None:
-    for each in chosen:
-        builder.keywords(column, each.category, builder.split(column, value, each))
+    for item in chosen:
+        builder.keywords(column, item.category, builder.split(column, value, item))
 
 
 def _take_named(category: str, builder: PieceBuilder, column: str, value: Any) -> None:
@@ -289,13 +289,13 @@ def _take_named(category: str, builder: PieceBuilder, column: str, value: Any) -
         if len(keywords) == 1 and isinstance(keywords[0], str) and category in _COMMA_SEPARATED:
             keywords = [part.strip() for part in keywords[0].split(",") if part.strip()]
             separator = "," if len(keywords) > 1 else ""
-    builder.named(column, category, separator)
-    builder.qualities(column, category, keywords, is_number)
+    builder.note_named(column, category, separator)
+    builder.attributes(column, category, keywords, is_number)
 
 
 def _take_row_number(options: ImportOptions, builder: PieceBuilder, column: str, value: Any) -> None:
     if str(value).isdecimal():
-        builder.leave(column, "numbers of rows of a data frame")
+        builder.omit(column, "numbers of rows of a data frame")
     else:
         _take_other(options, builder, column, value)
 
@@ -303,13 +303,13 @@ def _take_row_number(options: ImportOptions, builder: PieceBuilder, column: str,
 def _take_other(options: ImportOptions, builder: PieceBuilder, column: str, value: Any) -> None:
     """Take a value of a column that is nothing else: a list of keywords, or an extra."""
     if isinstance(value, list) and not options.keywords:
-        builder.named(column, column, "")
+        builder.note_named(column, column, "")
         builder.keywords(column, column, value)
     # Points part thousands where commas begin decimals; without a comma a text may as well be a version or a date.
     elif options.decimal == "," and isinstance(value, str) and _WITH_COMMA.match(value):
         builder.keep(column, column, float(value.replace(".", "").replace(",", ".")))
-    elif isinstance(value, NoText):
-        builder.leave(column, "bytes that are no text")
+    elif isinstance(value, BinaryValue):
+        builder.omit(column, "bytes that are no text")
     else:
         builder.keep(column, column, value)
 
@@ -343,14 +343,14 @@ def _interaction(row: TableRow, file: str, roles: Roles, options: ImportOptions,
     if row.problem:
         return problem_draft(DraftKind.INTERACTION, where, "", row.problem)
     person = options.user if roles.user is None else values[roles.user]
-    if (omission := nobody(person)) is not None:
+    if (omission := anonymous_omission(person)) is not None:
         return omitted_draft(where, omission)
     try:
         kind = _type_of(values, roles, options)
     except ValueError as error:
         return problem_draft(DraftKind.INTERACTION, where, roles.rating or "", str(error))
     if kind is None:
-        notes.unmapped(file, roles.type or "", values[roles.type or ""], row.line)
+        notes.note_unmapped(file, roles.type or "", values[roles.type or ""], row.line)
         return None
     time = None if roles.time is None else (roles.time, values[roles.time])
     who = person, values[roles.id]
@@ -370,7 +370,7 @@ def _type_of(values: Mapping[str, Any], roles: Roles, options: ImportOptions) ->
         ValueError: the rating is none.
     """
     if roles.type is not None:
-        return type_named(str(values[roles.type]), options.types)
+        return find_type(str(values[roles.type]), options.types)
     if roles.rating is not None:
         return type_of_rating(values[roles.rating], options.rating_scale, options.decimal)
     return options.types[ANY]
@@ -450,14 +450,14 @@ def find_column(columns: Sequence[str], chosen: str | None, role: str, first: in
     if chosen is not None:
         return chosen if chosen in columns else None
     # Reversed, so that of two columns with the same plain name the first one counts.
-    by_name = {plain(column): column for column in reversed(columns)}
+    by_name = {normalize_name(column): column for column in reversed(columns)}
     return next((by_name[name] for name in _NAMES[role][first:] if name in by_name), None)
 
 
 def _missing(file: InputFile, columns: Sequence[str], what: str, option: str) -> UnreadableFile:
     hint = " If these are several columns, name what separates them with --delimiter." if len(columns) == 1 else ""
-    shown = printable(", ".join(columns)) or "none"
-    return UnreadableFile(f"{file}: no column of {what} in line 1; name it with {option}. Found are {shown}.{hint}")
+    excerpt = printable(", ".join(columns)) or "none"
+    return UnreadableFile(f"{file}: no column of {what} in line 1; name it with {option}. Found are {excerpt}.{hint}")
 
 
 def _frame_rows(frame: Frame, table: Table, options: ImportOptions, notes: Notes) -> Iterator[TableRow]:
@@ -483,7 +483,7 @@ def _frame_rows(frame: Frame, table: Table, options: ImportOptions, notes: Notes
     inexact = {
         column: bound
         for column in {roles.id, roles.user} & set(frame.columns)
-        if column is not None and (bound := frame.exact_below(column)) is not None
+        if column is not None and (bound := frame.exact_limit(column)) is not None
     }
 
     def omit(omission: OmittedValues) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant_import.drafts import Draft, DraftKind, problem_draft, share_of
+from penchant_import.drafts import Draft, DraftKind, portion_of, problem_draft
 from penchant_import.files import AnswerEntry, Files, InputFile, UnreadableFile, read_answer, require_columns
 from penchant_import.opinions import Attitude, Opinions
 from penchant_import.options import ImportOptions
@@ -23,7 +23,7 @@ from penchant_import.pieces import (
 from penchant_import.report import NO_PLACE, Notes
 from penchant_import.texts import plain_text
 
-BEST_STARS = 5.0
+MAX_STARS = 5.0
 _NAME, _YEAR, _URI, _DAY, _RATING, _WATCHED = "Name", "Year", "Letterboxd URI", "Date", "Rating", "Watched Date"
 _NEEDED = (_DAY, _NAME, _YEAR, _URI)
 _KNOWN = {*_NEEDED, _RATING, _WATCHED, "Rewatch", "Review", "Tags"}
@@ -37,7 +37,7 @@ _STEM = re.compile(r"[a-z]+")
 _FOUR_DIGITS = re.compile(r"[0-9]{4}")
 _ATTITUDES = {
     "watched": Attitude.FINISHED,
-    "watchlist": Attitude.WANTED,
+    "watchlist": Attitude.PLANNED,
     "films": Attitude.LIKED,
     "diary": Attitude.FINISHED,
 }
@@ -132,7 +132,7 @@ class _FilmDiary:
             day = _WATCHED if values.get(_WATCHED) else _DAY
             self.opinions.add(where, day, film.piece_id, _ATTITUDES[table], values[day])
         if values.get(_RATING):
-            self.opinions.rate(where, _RATING, film.piece_id, values[_RATING], BEST_STARS, values[_DAY])
+            self.opinions.rate(where, _RATING, film.piece_id, values[_RATING], MAX_STARS, values[_DAY])
         if values.get("Rewatch"):
             self._notes.left_out(where[0], "Rewatch", "what is watched several times counts once", where[1])
         for column in sorted(values.keys() - _KNOWN):
@@ -164,7 +164,7 @@ def _film_draft(film: _Film, options: ImportOptions, notes: Notes) -> Draft:
     return builder.draft()
 
 
-BEST_TRAKT = 10.0
+MAX_TRAKT_RATING = 10.0
 _THINGS = ("movie", "show")
 _TIMES = {
     "watched_at": Attitude.FINISHED,
@@ -172,7 +172,7 @@ _TIMES = {
     "paused_at": Attitude.STARTED,
 }
 """Members that say when a person did something, and what that was."""
-_LISTS = {"watchlist": Attitude.WANTED, "favorites": Attitude.LIKED, "recommendations": Attitude.LIKED}
+_LISTS = {"watchlist": Attitude.PLANNED, "favorites": Attitude.LIKED, "recommendations": Attitude.LIKED}
 """Lists of whose entries only the list itself tells what they mean; favourites were called recommendations before."""
 _LIST_TIME = "listed_at"
 _COLLECTED = ("collected_at", "last_collected_at")
@@ -222,7 +222,7 @@ def read_trakt(files: Files, options: ImportOptions, notes: Notes) -> Iterator[D
     That an episode was watched says so of its show. A piece is yielded again where a later entry says more of it.
     """
     reader = _TraktReader(options, notes)
-    for file in files.taken("json"):
+    for file in files.select("json"):
         if not file.is_named and _NOT_THEIRS.match(file.name):
             continue
         for entry in read_answer(files, file):
@@ -283,14 +283,14 @@ class _TraktReader:
         if "rated_at" in value:
             # A rating of an episode or a season says little of the show.
             if value.get("type", "movie") in ("movie", "show"):
-                self.opinions.rate(where, "rating", piece_id, value.get("rating"), BEST_TRAKT, value["rated_at"])
+                self.opinions.rate(where, "rating", piece_id, value.get("rating"), MAX_TRAKT_RATING, value["rated_at"])
             else:
                 self._notes.left_out(where[0], "rating", "a rating of an episode or a season", where[1])
             return
         done = next((name for name in _TIMES if name in value), None)
         if done is not None and _TIMES[done] is Attitude.STARTED:
             # How far an episode was watched says little of its show.
-            portion = share_of(value.get("progress"), 100) if "movie" in value else None
+            portion = portion_of(value.get("progress"), 100) if "movie" in value else None
             self.opinions.start(where, done, piece_id, value[done], portion)
         elif done is not None:
             self.opinions.add(where, done, piece_id, _TIMES[done], value[done])

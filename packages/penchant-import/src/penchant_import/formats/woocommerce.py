@@ -14,7 +14,7 @@ from typing import Any
 from penchant_import.drafts import Draft
 from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
 from penchant_import.formats.shops import SUMMARY, take_product
-from penchant_import.measures import plain
+from penchant_import.measures import normalize_name
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import (
     DESCRIPTION,
@@ -92,21 +92,21 @@ _FIELDS: Mapping[str, FieldTaker] = {
     "saleprice": extra("salePrice"),
     "sku": extra("sku"),
     # What is on backorder can be ordered.
-    "instock": lambda builder, field, value: builder.orderable(field, is_so=value != "0"),
+    "instock": lambda builder, field, value: builder.orderable(field, is_orderable=value != "0"),
     "stock": PieceBuilder.stock,
 }
 
 
 def read_woocommerce(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the products of WooCommerce."""
-    for file in files.taken("csv"):
+    for file in files.select("csv"):
         fields = _fields_of(files, file, options)
         columns = {field: column for column, field in reversed(list(fields.items()))}
         if not columns.keys() >= {"name", "type"}:
-            shown = printable(", ".join(fields)) or "none"
+            excerpt = printable(", ".join(fields)) or "none"
             raise UnreadableFile(
                 f"{file}: no columns Type and Name; an export of products of WooCommerce is accepted, in a language "
-                f"that it is known in or with all columns; any other table by --from csv. Found are {shown}."
+                f"that it is known in or with all columns; any other table by --from csv. Found are {excerpt}."
             )
         ids = [columns[name] for name in _IDS if name in columns]
         if options.id_column is not None:
@@ -130,7 +130,7 @@ def _fields_of(files: Files, file: InputFile, options: ImportOptions) -> Mapping
     named = {column: _numbered(column, field) for column, field in by_heading.items()}
     if len(named) < _KNOWN_HEADINGS:
         named = {}
-    fields = {column: named.get(column) or plain(column) for column in columns}
+    fields = {column: named.get(column) or normalize_name(column) for column in columns}
     if named.keys() == set(columns) or len(columns) < len(_LAYOUT) - 2:
         return fields
     rows = [row.values for row in islice(files.rows(file, options.form), _TRIED_ROWS) if not row.problem]
@@ -144,9 +144,9 @@ def _headings() -> Sequence[Mapping[str, str]]:
     lines = (resources.files(__package__) / _LANGUAGES).read_text(encoding="utf-8").splitlines()
     english, *others = (line.split("\t")[1:] for line in lines)
     # A British heading stands behind the American one, which names the field.
-    names = [plain(cell.partition("|")[0].replace(_NUMBERED, "")) for cell in english]
+    names = [normalize_name(cell.partition("|")[0].replace(_NUMBERED, "")) for cell in english]
     return [
-        {_key(each): name for name, cell in zip(names, cells, strict=True) for each in cell.split("|") if each}
+        {_key(item): name for name, cell in zip(names, cells, strict=True) for item in cell.split("|") if item}
         for cells in (english, *others)
     ]
 
@@ -219,7 +219,7 @@ def _taker(fields: Mapping[str, str]) -> RowTaker:
         def take_attribute(builder: PieceBuilder, column: str, value: str) -> None:
             match = attributes[column]
             if match[2] != "name":
-                builder.qualities(column, names.get(match[1]) or "attribute", _values(value))
+                builder.attributes(column, names.get(match[1]) or "attribute", _values(value))
 
         takers = {**_FIELDS, **{match[0]: take_attribute for match in attributes.values()}}
         take_product(takers, fields, builder, values)

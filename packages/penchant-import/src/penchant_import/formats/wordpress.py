@@ -26,7 +26,7 @@ _TYPES = frozenset({"post", "page", "product"})
 _IDS = ("guid", "link", "post_id")
 """Fields that name an item, the first that there is; feeds of the same site name their entries by the guid, too."""
 _SCHEDULED = "future"
-_SHOWN = frozenset({"publish", _SCHEDULED})
+_PUBLIC = frozenset({"publish", _SCHEDULED})
 _TAXONOMIES: Mapping[str, str] = {
     "post_tag": "tag",
     "product_cat": "category",
@@ -95,7 +95,7 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
     """Yield posts, pages and products; what is not public is hidden, and its texts stay out."""
     if options.id_column not in (None, *_IDS):
         raise UnreadableFile(f"Found --id-column {options.id_column}; one of {', '.join(_IDS)} is accepted.")
-    chosen = files.taken("xml", "wxr")
+    chosen = files.select("xml", "wxr")
     site = _Site({}, {}, {}, {}, {})
     known = IdRegister(notes)
     for file in chosen:
@@ -107,7 +107,7 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
             if kind in _TYPES:
                 reader = _ItemReader(item, (file.name, line), site, options, notes)
                 draft = reader.piece(kind)
-                if draft.problem or known.admits(draft, reader.id()[1], _revised(item)):
+                if draft.problem or known.accept(draft, reader.id()[1], _revised(item)):
                     yield draft
             elif kind == "attachment":
                 notes.mapped(file.name, "item (attachment)", "extras/image")
@@ -164,7 +164,7 @@ class _ItemReader:
     def id(self) -> tuple[str, str]:
         """Return the field of the id and the id; two empty texts where there is none."""
         ids = ((name, child_text(self._item, name)) for name in self._names)
-        return next(((name, each) for name, each in ids if each), ("", ""))
+        return next(((name, entry) for name, entry in ids if entry), ("", ""))
 
     def piece(self, kind: str) -> Draft:
         """Return the piece, or the problem of an item without an id."""
@@ -174,12 +174,12 @@ class _ItemReader:
             return problem_draft(DraftKind.PIECE, self._where, "", detail)
         builder = PieceBuilder(self._notes, *self._where, piece_id, id_field=name, options=self._options)
         builder.catalogs("post_type", [kind])
-        is_shown = self._is_public()
-        if not is_shown:
+        is_public = self._is_public()
+        if not is_public:
             builder.hide("status")
-        self._texts(builder, is_shown=is_shown)
+        self._texts(builder, is_public=is_public)
         self._time(builder)
-        self._picture(builder, is_shown=is_shown)
+        self._picture(builder, is_public=is_public)
         for element in self._item:
             self._take(builder, element, local_name(element.tag))
         return builder.draft()
@@ -189,27 +189,27 @@ class _ItemReader:
         status = child_text(self._item, "status")
         if status == _SCHEDULED and not self._moment():
             return False
-        return status in _SHOWN and not child_text(self._item, "post_password")
+        return status in _PUBLIC and not child_text(self._item, "post_password")
 
     def _moment(self) -> str:
         moment = child_text(self._item, "post_date_gmt")
         return "" if is_never(moment) else moment
 
-    def _texts(self, builder: PieceBuilder, *, is_shown: bool) -> None:
+    def _texts(self, builder: PieceBuilder, *, is_public: bool) -> None:
         """Take title, content and excerpt; the latter two of what is public alone, since extras can be read."""
         builder.label("title", plain_text(child_text(self._item, "title")))
         # Both are called "encoded", in namespaces of their own.
-        texts = {each.tag: text_of(each) for each in self._item if local_name(each.tag) == "encoded"}
+        texts = {entry.tag: text_of(entry) for entry in self._item if local_name(entry.tag) == "encoded"}
         excerpt = next((text for tag, text in texts.items() if text and "excerpt" in tag), "")
         content = next((text for tag, text in texts.items() if text and "excerpt" not in tag), "")
-        if is_shown:
+        if is_public:
             builder.description("content:encoded", _SHORTCODE.sub(" ", content))
             if content:
                 builder.keep("excerpt:encoded", "excerpt", plain_text(excerpt))
             else:
                 builder.description("excerpt:encoded", excerpt)
         elif content or excerpt:
-            builder.leave("content:encoded", "of a post that is not public")
+            builder.omit("content:encoded", "of a post that is not public")
 
     def _time(self, builder: PieceBuilder) -> None:
         if moment := self._moment():
@@ -218,19 +218,19 @@ class _ItemReader:
             # What was never published has the year -1 here.
             builder.moment("pubDate", "availableFrom", read_time(published))
 
-    def _picture(self, builder: PieceBuilder, *, is_shown: bool) -> None:
+    def _picture(self, builder: PieceBuilder, *, is_public: bool) -> None:
         """Take the featured picture; else the first that was uploaded to the item, or that its public text shows."""
         featured = self._site.attachments.get(self._meta().get(_THUMBNAIL, ""))
         uploaded = self._site.pictures.get(child_text(self._item, "post_id"))
-        texts = (text_of(each) for each in self._item if is_shown and local_name(each.tag) == "encoded")
+        texts = (text_of(entry) for entry in self._item if is_public and local_name(entry.tag) == "encoded")
         inside = next((match for text in texts if (match := _IMAGE.search(text))), None)
         builder.keep("picture", "image", featured or uploaded or (decode_entities(inside[1]) if inside else None))
 
     def _meta(self) -> dict[str, str]:
         return {
-            child_text(each, "meta_key"): child_text(each, "meta_value")
-            for each in self._item
-            if local_name(each.tag) == "postmeta"
+            child_text(entry, "meta_key"): child_text(entry, "meta_value")
+            for entry in self._item
+            if local_name(entry.tag) == "postmeta"
         }
 
     def _take(self, builder: PieceBuilder, element: Element, field: str) -> None:
@@ -248,7 +248,7 @@ class _ItemReader:
         elif field == "postmeta":
             self._take_meta(builder, child_text(element, "meta_key"), child_text(element, "meta_value"))
         else:
-            builder.leave(field)
+            builder.omit(field)
 
     def _take_meta(self, builder: PieceBuilder, key: str, value: str) -> None:
         """Take a custom field: those of products, and what was chosen with ``--keywords`` or ``--catalogs``."""
@@ -257,10 +257,10 @@ class _ItemReader:
         elif key in _META:
             builder.keep(f"postmeta {key}", _META[key], value)
             if key == _STOCK:
-                builder.orderable(f"postmeta {key}", is_so=value != "outofstock")
+                builder.orderable(f"postmeta {key}", is_orderable=value != "outofstock")
         elif key != _THUMBNAIL:
             # Those of WordPress and its plugins begin so, and there are dozens.
-            builder.leave("postmeta _…" if key.startswith("_") else f"postmeta {key}")
+            builder.omit("postmeta _…" if key.startswith("_") else f"postmeta {key}")
 
     def _take_term(self, builder: PieceBuilder, element: Element, value: str) -> None:
         domain = element.get("domain") or "category"
@@ -269,11 +269,11 @@ class _ItemReader:
         if (domain, nicename) == _SEARCH_ONLY:
             builder.hide(field)
         elif domain in _INTERNAL or domain.endswith(_TRANSLATIONS):
-            builder.leave(field)
+            builder.omit(field)
         elif domain == _LANGUAGE:
             builder.keep(field, "language", nicename)
         elif nicename.lower() in _UNCATEGORIZED:
-            builder.leave(field, "means that there is none")
+            builder.omit(field, "means that there is none")
         else:
             name = _TAXONOMIES.get(domain) or domain.removeprefix(_ATTRIBUTE).replace("_", " ").replace("-", " ")
             builder.keywords(field, name, self._site.levels(domain, nicename, decode_entities(value)))

@@ -14,8 +14,8 @@ from penchant_import.pieces import (
     PieceBuilder,
     extra,
     keywords,
-    leave_field,
     merge_rows,
+    omit_field,
     parts,
 )
 from penchant_import.report import Notes
@@ -66,7 +66,7 @@ def _title(row: TableRow, file: str, options: ImportOptions, notes: Notes) -> Dr
     for column, value in values.items():
         # Other columns hold 0 where they say nothing, such as isAdult.
         if value != "0" or column in _IMDB:
-            _IMDB.get(column, leave_field)(builder, column, value)
+            _IMDB.get(column, omit_field)(builder, column, value)
     return builder.draft()
 
 
@@ -104,7 +104,7 @@ _TMDB: Mapping[str, FieldTaker] = {
 
 def read_tmdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the films of TMDB's tables, with their credits where a file has these."""
-    columns = {file: set(files.columns(file, options.form)) for file in files.taken("csv", "tsv")}
+    columns = {file: set(files.columns(file, options.form)) for file in files.select("csv", "tsv")}
     films = [file for file, names in columns.items() if names >= {"id", "title", "genres"}]
     if not films:
         raise UnreadableFile("Found no table with the columns id, title and genres.")
@@ -119,7 +119,7 @@ def read_tmdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dr
     def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
         for column, value in values.items():
             if value and column != "id":
-                _TMDB.get(column, leave_field)(builder, column, value)
+                _TMDB.get(column, omit_field)(builder, column, value)
         for category, named in people.get(values["id"], {}).items():
             builder.keywords(category, category, named)
 

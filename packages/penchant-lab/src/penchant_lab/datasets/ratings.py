@@ -15,8 +15,8 @@ from penchant_engine.model import InteractionType
 from penchant_import.drafts import (
     Draft,
     DraftKind,
+    anonymous_omission,
     interaction_draft,
-    nobody,
     omitted_draft,
     problem_draft,
     type_of_rating,
@@ -43,7 +43,7 @@ def _interactions(
         if row.problem:
             yield problem_draft(DraftKind.INTERACTION, where, "", row.problem)
             continue
-        if (omission := nobody(row.values[members["userId"]])) is not None:
+        if (omission := anonymous_omission(row.values[members["userId"]])) is not None:
             yield omitted_draft(where, omission)
             continue
         if rating is not None:
@@ -69,7 +69,7 @@ _Tags = Mapping[str, Counter[str]]
 
 def read_movielens(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield films, then ratings."""
-    by_stem = {stem: files.named(stem, "csv", "dat") for stem in _MOVIELENS}
+    by_stem = {stem: files.with_stem(stem, "csv", "dat") for stem in _MOVIELENS}
     if not by_stem["movies"] and not by_stem["ratings"]:
         raise UnreadableFile("Found neither movies.csv nor ratings.csv (or .dat).")
     tags = _count_tags(files, by_stem["tags"], notes)
@@ -120,7 +120,7 @@ def _film(row: TableRow, file: str, tags: _Tags, notes: Notes) -> Draft:
     if match:
         builder.keep("title", "year", int(match["year"]))
     if values["genres"] == "(no genres listed)":
-        builder.leave("genres", "no genre")
+        builder.omit("genres", "no genre")
     else:
         builder.keywords("genres", "genre", parts(values["genres"], "|"))
     builder.weights("tags", "tag", tags.get(values["movieId"], {}))
@@ -219,7 +219,7 @@ def _book(row: TableRow, file: str, shelves: _Shelves, notes: Notes) -> Draft:
         if column in _BOOK_EXTRAS:
             builder.keep(column, _BOOK_EXTRAS[column], _year(value) if column == "original_publication_year" else value)
         elif column not in (*_BOOK_COLUMNS, "goodreads_book_id") and value:
-            builder.leave(column)
+            builder.omit(column)
     return builder.draft()
 
 
@@ -273,7 +273,7 @@ def _take_typed(builder: PieceBuilder, column: str, value: str, *, is_label: boo
     elif kind == _NUMBER:
         builder.keep(column, name, _number(value))
     else:
-        builder.leave(column)
+        builder.omit(column)
 
 
 def _number(text: str) -> float | str:
