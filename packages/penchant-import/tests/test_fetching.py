@@ -23,7 +23,6 @@ from penchant_import.fetching import (
     address_problem,
     fetch,
     is_public,
-    redact_address,
 )
 
 FILE = Answer(200, b"id\na\n", {"etag": '"1"', "last-modified": "Mon, 23 Nov 2026 00:00:00 GMT"})
@@ -182,13 +181,10 @@ def test_redirects_are_followed_a_few_times_and_take_credentials_nowhere_else(tm
 
 
 def test_what_may_be_secret_of_an_address_is_never_shown(tmp_path: Path) -> None:
-    secret = "https://user:pass@shop.example:444/feed.xml?token=abc&x=1"
     with answering(Answer(500)) as server, pytest.raises(FetchFailure) as refused:
         fetch(server.address.replace("//", "//user:pass@") + "/x?token=abc", tmp_path, rules=rules(server))
 
-    assert redact_address(secret) == "https://shop.example:444/feed.xml?…"
     assert refused.value.detail == f"{server.address} answered 500."
-    assert "(an address" in redact_address("https://[::1")
 
 
 def test_an_answer_that_never_ends_is_left_at_the_bound(tmp_path: Path) -> None:

@@ -102,16 +102,6 @@ def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
-def redact_address(address: str) -> str:
-    """Return an address as it may be shown and logged: without user, password and the values of its query."""
-    try:
-        parts = urlsplit(address)
-        where = _host_and_port(parts)
-    except ValueError:
-        return "(an address that cannot be read)"
-    return f"{parts.scheme}://{where}{parts.path}{'?…' if parts.query else ''}"
-
-
 def address_problem(address: str, hosts: frozenset[str]) -> str | None:
     """Return why an address is not fetched, as far as it tells by itself; ``None`` where nothing speaks against it."""
     try:

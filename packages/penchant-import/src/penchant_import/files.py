@@ -406,8 +406,12 @@ class Files:
         if not is_array:
             yield from self.lines(file)
             return
-        for number, raw in enumerate(_decode_document(file, self.document(file), list[msgspec.Raw]), start=1):
-            yield number, bytes(raw)
+        text = self.document(file)
+        try:
+            values = msgspec.json.decode(text, type=list[msgspec.Raw])
+        except UNREADABLE:
+            raise UnreadableFile(f"{file}: {json_problem(text, 'file')}") from None
+        yield from enumerate(map(bytes, values), start=1)
 
     def entries(self, file: InputFile) -> Iterator[JsonEntry]:
         """Yield JSON values: those of one array, or one a line."""
@@ -514,13 +518,6 @@ class Files:
 def _bounded(stream: BinaryIO, packed: Callable[[], int], file: InputFile) -> io.BufferedReader:
     """Return an unpacked stream that can be looked into and ends where it passes `MAX_RATIO`."""
     return io.BufferedReader(_UnpackedStream(stream, packed, file), io.DEFAULT_BUFFER_SIZE * 8)
-
-
-def _decode_document(file: InputFile, text: bytes, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(text, type=kind)
-    except UNREADABLE:
-        raise UnreadableFile(f"{file}: {json_problem(text, 'file')}") from None
 
 
 def json_problem(text: bytes, what: str = "line") -> str:

@@ -114,7 +114,7 @@ class Frame:
     def has_lists(self, column: str) -> bool:
         """Return whether the values of a column are lists."""
         kind = self._types[self.columns.index(column)]
-        return any(is_list(getattr(kind, "value_type", kind)) or is_list(kind) for is_list in _list_kinds())
+        return _is_any(getattr(kind, "value_type", kind), _LISTS) or _is_any(kind, _LISTS)
 
     def exact_limit(self, column: str) -> int | None:
         """Return below which number the whole numbers of a column of floats are exact; ``None`` of other columns."""
@@ -315,9 +315,7 @@ def _converter(kind: Any, *, has_large: bool = False) -> Convert | None:
     pa, types = _pyarrow(), _pyarrow().types
     if isinstance(kind, pa.BaseExtensionType):
         return _EXTENSIONS.get(kind.extension_name)
-    of_others = {types.is_dictionary: _dictionary, types.is_run_end_encoded: _run_ends}
-    of_others |= dict.fromkeys(_list_kinds(), _lists)
-    take_inner = next((take for is_kind, take in of_others.items() if is_kind(kind)), None)
+    take_inner = next((take for kinds, take in _NESTED.items() if _is_any(kind, kinds)), None)
     if take_inner is not None:
         convert = _converter(kind.value_type)
         return None if convert is None else partial(take_inner, convert)
@@ -327,42 +325,13 @@ def _converter(kind: Any, *, has_large: bool = False) -> Convert | None:
     if types.is_fixed_size_binary(kind) and has_large and kind.byte_width == _LARGE_BYTES:
         return _large_integers
     unit = getattr(kind, "unit", None)
-    return next((take(unit) for is_kind, take in _simple_types() if is_kind(kind)), None)
+    return next((take(unit) for kinds, take in _SIMPLE.items() if _is_any(kind, kinds)), None)
 
 
-def _simple_types() -> list[tuple[Callable[[Any], bool], Callable[[Any], Convert]]]:
-    """Return what converts types without others in them, by what tells them."""
+def _is_any(kind: Any, kinds: str) -> bool:
+    """Return whether a type is one of several, by the names of what tells them in pyarrow."""
     types = _pyarrow().types
-    return [
-        (types.is_boolean, lambda _: _values),
-        (types.is_null, lambda _: _values),
-        (types.is_integer, lambda _: _values),
-        (types.is_floating, lambda _: _floats),
-        (types.is_decimal, lambda _: _decimals),
-        (_is_text, lambda _: _texts),
-        (_is_bytes, lambda _: _bytes),
-        (types.is_timestamp, lambda unit: partial(_moments, *_PER_MS[unit])),
-        (types.is_date32, lambda _: partial(_days, 1)),
-        (types.is_date64, lambda _: partial(_days, _DAY_MS)),
-        (types.is_time, lambda unit: lambda array: _convert(_time_of_day, _milliseconds(*_PER_MS[unit], array))),
-        (types.is_duration, lambda unit: lambda array: _convert(_duration, _milliseconds(*_PER_MS[unit], array))),
-    ]
-
-
-def _list_kinds() -> tuple[Callable[[Any], bool], ...]:
-    types = _pyarrow().types
-    return types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view
-
-
-def _is_text(kind: Any) -> bool:
-    types = _pyarrow().types
-    return any(is_kind(kind) for is_kind in (types.is_string, types.is_large_string, types.is_string_view))
-
-
-def _is_bytes(kind: Any) -> bool:
-    types = _pyarrow().types
-    kinds = types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary
-    return any(is_kind(kind) for is_kind in kinds)
+    return any(getattr(types, name)(kind) for name in kinds.split())
 
 
 def _values(array: Any) -> list[Any]:
@@ -500,6 +469,26 @@ def _structs(members: dict[str, Convert], array: Any) -> list[Any]:
     ]
 
 
+_LISTS = "is_list is_large_list is_fixed_size_list is_list_view is_large_list_view"
+_NESTED: dict[str, Callable[[Convert, Any], list[Any]]] = {
+    "is_dictionary": _dictionary,
+    "is_run_end_encoded": _run_ends,
+    _LISTS: _lists,
+}
+"""What converts types that have values of another one, by what tells them."""
+_SIMPLE: dict[str, Callable[[Any], Convert]] = {
+    "is_boolean is_null is_integer": lambda _: _values,
+    "is_floating": lambda _: _floats,
+    "is_decimal": lambda _: _decimals,
+    "is_string is_large_string is_string_view": lambda _: _texts,
+    "is_binary is_large_binary is_binary_view is_fixed_size_binary": lambda _: _bytes,
+    "is_timestamp": lambda unit: partial(_moments, *_PER_MS[unit]),
+    "is_date32": lambda _: partial(_days, 1),
+    "is_date64": lambda _: partial(_days, _DAY_MS),
+    "is_time": lambda unit: lambda array: _convert(_time_of_day, _milliseconds(*_PER_MS[unit], array)),
+    "is_duration": lambda unit: lambda array: _convert(_duration, _milliseconds(*_PER_MS[unit], array)),
+}
+"""What converts types without others in them, by their unit, by what tells them."""
 _PERIOD = "pandas.period"
 
 

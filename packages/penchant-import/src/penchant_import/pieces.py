@@ -408,7 +408,7 @@ def omit_because(reason: str) -> FieldTaker:
     return lambda builder, field, _value: builder.omit(field, reason)
 
 
-def hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
+def hide_if(is_hidden: Callable[[Any], bool]) -> FieldTaker:
     """Return what hides a piece of which a field says something."""
     return lambda builder, field, value: builder.hide(field) if is_hidden(value) else None
 

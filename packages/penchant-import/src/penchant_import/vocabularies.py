@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from penchant_engine.errors import Fault, InvalidInput, Refused
-from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, printable
+from penchant_import.files import Files, InputFile, UnreadableFile, printable
 from penchant_import.hosting import ServiceHost, Settings, Target
 from penchant_import.markup import read_items
 from penchant_import.rules import MAX_ALIASES, encode
@@ -164,16 +164,12 @@ def _read_table(files: Files, file: InputFile) -> _Statements:
         place = f"{file}, line {row.line}"
         if row.problem is not None:
             statements.faults.append(Fault(pointer=place, detail=row.problem))
-        elif _says_something(row):
+        # In a spreadsheet a row may have been cleared instead of deleted.
+        elif row.values[SOURCE] or row.values[TARGET]:
             if len(statements) == MAX_ALIASES:
                 raise UnreadableFile(f"{place}: a vocabulary has up to {MAX_ALIASES} keywords; leave some out.")
             statements.add(row.values[SOURCE], row.values[TARGET], place)
     return statements
-
-
-def _says_something(row: TableRow) -> bool:
-    """Return whether a row names a keyword: in a spreadsheet one may have been cleared instead of deleted."""
-    return bool(row.values[SOURCE] or row.values[TARGET])
 
 
 def keyword_name(category: str, keyword: str) -> str:

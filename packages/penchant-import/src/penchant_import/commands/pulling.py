@@ -25,7 +25,7 @@ from penchant_import.fetching import address_problem
 from penchant_import.files import printable
 from penchant_import.formats import FORMATS
 from penchant_import.options import ImportOptions
-from penchant_import.pulling import Pull, PullRun, PullSpec, StateFile, run_line
+from penchant_import.pulling import Pull, PullSpec, StateFile, run_line
 from penchant_import.report import to_text
 from penchant_import.rules import source_problem
 
@@ -53,7 +53,9 @@ def pull(path: Path, *, state: Path | None, once: bool, force: bool, anew: bool,
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     while True:
         run = work.run(force=force, anew=anew)
-        _tell(run, shows_report=shows_report)
+        click.echo(run_line(run))
+        for line in to_text(run.report) if shows_report and run.report is not None else ():
+            click.echo(printable(line))
         if once:
             break
         time.sleep(every_s)
@@ -61,13 +63,6 @@ def pull(path: Path, *, state: Path | None, once: bool, force: bool, anew: bool,
         force = anew = False
     if once and run.outcome.is_failure:
         raise click.exceptions.Exit(1)
-
-
-def _tell(run: PullRun, *, shows_report: bool) -> None:
-    click.echo(run_line(run))
-    if shows_report and run.report is not None:
-        for line in to_text(run.report):
-            click.echo(printable(line))
 
 
 def read_pull(path: Path) -> PullSpec:

@@ -89,7 +89,7 @@ class _AnalyticsEntry:
                 self._notes.mapped(self._where[0], name, "userId")
                 return str(person)
             if person not in (None, ""):
-                self._leave(name, _PLACEHOLDER)
+                self._omit(name, _PLACEHOLDER)
         return ""
 
     def _event_of(self, order: Any, field: str, piece_id: str) -> dict[str, str]:
@@ -99,7 +99,7 @@ class _AnalyticsEntry:
         self._notes.mapped(self._where[0], field, "eventId")
         return {"eventId": order_event_id(order, piece_id)}
 
-    def _leave(self, field: str, reason: str) -> None:
+    def _omit(self, field: str, reason: str) -> None:
         self._notes.left_out(self._where[0], field, reason, self._where[1])
 
 
@@ -114,7 +114,7 @@ class _GoogleEvent(_AnalyticsEntry):
             yield problem_draft(DraftKind.INTERACTION, self._where, "event_name", detail)
             return
         if name in _GA4_NO_PIECE and name not in self._options.types:
-            self._leave(f"event_name={name}", "says nothing of a piece")
+            self._omit(f"event_name={name}", "says nothing of a piece")
             return
         chosen = self._options.types.get(name.lower()) or _GA4.get(name)
         kind = chosen or find_type(name, self._options.types)
@@ -124,10 +124,10 @@ class _GoogleEvent(_AnalyticsEntry):
         person = self._person("user_id", "user_pseudo_id")
         pieces = list(self._pieces(name))
         if not person:
-            self._leave(f"event_name={name}", _NOBODY)
+            self._omit(f"event_name={name}", _NOBODY)
             return
         if pieces and self._value.keys() - _GA4_READ:
-            self._leave(_OTHERS, NO_PLACE)
+            self._omit(_OTHERS, NO_PLACE)
         order = self._order() if kind is InteractionType.PURCHASE else None
         for piece_id in pieces:
             for member, to in _GA4_MEMBERS.items():
@@ -147,7 +147,7 @@ class _GoogleEvent(_AnalyticsEntry):
         for item in items:
             result = str(item.get(column) or item.get(_ITEM) or "")
             if is_nothing(result):
-                self._leave(f"items/{_ITEM}", "no id")
+                self._omit(f"items/{_ITEM}", "no id")
             else:
                 self._notes.mapped(self._where[0], f"items/{column if item.get(column) else _ITEM}", "contentId")
                 yield result
@@ -158,7 +158,7 @@ class _GoogleEvent(_AnalyticsEntry):
         named = next((element for element in names if not is_nothing(parameters.get(element))), None)
         if named is None:
             known = ", ".join(sorted(parameters)[:8])
-            self._leave(f"event_name={name}", f"names no piece; say --id-column with one of its parameters ({known})")
+            self._omit(f"event_name={name}", f"names no piece; say --id-column with one of its parameters ({known})")
             return
         self._notes.mapped(self._where[0], f"event_params/{named}", "contentId")
         yield _address(parameters[named])
@@ -245,10 +245,10 @@ class _MatomoVisit(_AnalyticsEntry):
             return
         person = self._person("userId", "visitorId")
         if not person:
-            self._leave("visit", _NOBODY)
+            self._omit("visit", _NOBODY)
             return
         if self._value.keys() - _MATOMO_READ:
-            self._leave(_OTHERS, NO_PLACE)
+            self._omit(_OTHERS, NO_PLACE)
         for action in actions:
             if isinstance(action, dict):
                 yield from self._of_action(action, person)
@@ -260,7 +260,7 @@ class _MatomoVisit(_AnalyticsEntry):
             name = str(action.get("eventAction"))
             field = f"eventAction={name}"
         elif name in _MATOMO_NO_PIECE and name not in self._options.types:
-            self._leave(field, "says nothing of a piece")
+            self._omit(field, "says nothing of a piece")
             return
         types = self._options.types
         kind = types.get(name.lower()) or _MATOMO.get(name.lower()) or find_type(name, types)
@@ -289,13 +289,13 @@ class _MatomoVisit(_AnalyticsEntry):
                     self._notes.mapped(self._where[0], f"itemDetails/{_SKU}", "contentId")
                     yield str(item[_SKU])
                 else:
-                    self._leave(f"itemDetails/{_SKU}", "no id")
+                    self._omit(f"itemDetails/{_SKU}", "no id")
             return
         default = "eventName" if action.get("type") == _EVENT else ""
         names = ("productViewSku", self._options.id_column or default)
         result = next(((name, action[name]) for name in names if action.get(name)), None)
         if result is None or not isinstance(result[1], str | int):
-            self._leave(field, "names no piece; say --id-column, for instance --id-column url")
+            self._omit(field, "names no piece; say --id-column, for instance --id-column url")
             return
         self._notes.mapped(self._where[0], result[0], "contentId")
         yield _address(str(result[1]))

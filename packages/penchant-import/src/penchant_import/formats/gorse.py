@@ -108,7 +108,8 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
     builder = PieceBuilder(notes, file, entry.line, value["ItemId"], id_field="ItemId", options=options)
     if isinstance(value.get("Comment"), str):
         builder.label("Comment", value["Comment"])
-    builder.catalogs("Categories", _as_list(value.get("Categories")))
+    categories = value.get("Categories")
+    builder.catalogs("Categories", categories if isinstance(categories, list) else [])
     labels = value.get("Labels")
     options = options.resolve(labels) if isinstance(labels, dict) else options
     # Labels are an object of named ones, or a list or text without a name.
@@ -120,10 +121,6 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
     for name in value.keys() - set(_MEMBERS.values()):
         builder.omit(name)
     return builder.draft()
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> Draft | None:

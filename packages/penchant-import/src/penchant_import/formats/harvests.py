@@ -25,7 +25,7 @@ from penchant_import.report import Notes
 _DC = "dc"
 _RECORD, _ERROR, _TOKEN = "record", "error", "resumptionToken"
 _ID = "identifier"
-_GONE = "deleted there; delete it here, too"
+_DELETED_REASON = "deleted there; delete it here, too"
 
 
 def _take_identifier(builder: PieceBuilder, field: str, value: str) -> None:
@@ -103,7 +103,7 @@ def _record(
     """Return the piece of a record, or its problem; ``None``, which is noted, for one that was deleted."""
     header, core = parts.get("header"), parts.get(_DC)
     if header is not None and header.get("status") == "deleted":
-        notes.left_out(where[0], _RECORD, _GONE, where[1])
+        notes.left_out(where[0], _RECORD, _DELETED_REASON, where[1])
         return None
     if core is None:
         match = next((local_name(entry.tag) for entry in parts.get("metadata", ())), "nothing")

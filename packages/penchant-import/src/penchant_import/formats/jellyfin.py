@@ -242,7 +242,7 @@ class _Folders:
         match = _ROOT.search(content)
         root = match[1].decode() if match else ""
         if root not in (*_ROOTS, _EPISODE):
-            self._leave(_NO_PIECE if root else "no XML as Kodi and Jellyfin write it")
+            self._omit(_NO_PIECE if root else "no XML as Kodi and Jellyfin write it")
             return
         self.count += 1
         is_empty, behind = True, content.rpartition(b">")[2] if file.ending == "nfo" else b""
@@ -261,11 +261,11 @@ class _Folders:
             if file.ending == "xml":
                 raise
             if is_empty and root == _EPISODE:
-                self._leave("an episode whose XML is broken")
+                self._omit("an episode whose XML is broken")
             elif is_empty:
                 yield problem_draft(DraftKind.PIECE, (str(file), 1), "", error.detail)
 
-    def _leave(self, reason: str) -> None:
+    def _omit(self, reason: str) -> None:
         # One name for all files in notes: a library has thousands, of one piece each.
         self._notes.left_out(_ALL, "(the whole file)", reason, 1)
 

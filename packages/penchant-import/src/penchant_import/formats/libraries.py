@@ -11,7 +11,17 @@ from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import Files, InputFile, UnreadableFile, amount
 from penchant_import.markup import local_name, outline, read_items, text_of
 from penchant_import.options import ImportOptions
-from penchant_import.pieces import FieldTaker, IdRegister, PieceBuilder, extra, keywords, omit_field, parts, skip_field
+from penchant_import.pieces import (
+    FieldTaker,
+    IdRegister,
+    PieceBuilder,
+    extra,
+    hide_if,
+    keywords,
+    omit_field,
+    parts,
+    skip_field,
+)
 from penchant_import.report import Notes
 
 # ONIX: https://www.editeur.org/93/Release-3.0-Downloads/ has its elements, their short names and the lists of codes.
@@ -244,11 +254,6 @@ def _take_extent(builder: PieceBuilder, field: str, extent: Element) -> None:
         builder.omit(f"{field} ({_text(extent, 'ExtentType')})")
 
 
-def _take_status(builder: PieceBuilder, field: str, status: Element) -> None:
-    if text_of(status) in _WITHDRAWN:
-        builder.hide(field)
-
-
 def _take_date(builder: PieceBuilder, field: str, date: Element) -> None:
     """Take a date: that of the announcement is when a product may be shown first."""
     role, digits = _text(date, "PublishingDateRole"), _text(date, "Date")
@@ -280,7 +285,7 @@ _ONIX: Mapping[str, FieldTaker] = {
     ),
     "Imprint": keywords("imprint", read=_names_at("ImprintName")),
     "Publisher": keywords("publisher", read=_names_at("PublisherName")),
-    "PublishingStatus": _take_status,
+    "PublishingStatus": hide_if(lambda status: text_of(status) in _WITHDRAWN),
     "PublishingDate": _take_date,
 }
 """What becomes of the elements of a product."""

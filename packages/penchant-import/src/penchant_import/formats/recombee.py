@@ -93,8 +93,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
     # In a catalogue's table the id is the first column, whatever it is called.
     options = options.resolve(value)
     id_name = options.id_column or _first(value, _ITEM_IDS) or next(iter(value))
-    builder = PieceBuilder(notes, file, entry.line, value.get(id_name))
-    notes.mapped(file, id_name, "id")
+    builder = PieceBuilder(notes, file, entry.line, value.get(id_name), id_field=id_name)
     for name, inner in value.items():
         if name != id_name:
             builder.value(name, name, inner, options)

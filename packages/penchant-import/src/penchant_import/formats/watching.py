@@ -229,7 +229,7 @@ def read_trakt(files: Files, options: ImportOptions, notes: Notes) -> Iterator[D
             draft = reader.piece(file, entry)
             if draft is not None:
                 yield draft
-    if not reader.knows_any:
+    if not reader.members:
         raise UnreadableFile("Found no film and no show: a backup of Trakt, or saved answers of its API, are accepted.")
     yield from reader.opinions.drafts()
 
@@ -241,12 +241,8 @@ class _TraktReader:
         self._options = options
         self._notes = notes
         self._id = options.id_column or "trakt"
-        self._members: dict[str, int] = {}
+        self.members: dict[str, int] = {}
         self.opinions = Opinions(options, notes)
-
-    @property
-    def knows_any(self) -> bool:
-        return bool(self._members)
 
     def piece(self, file: InputFile, entry: AnswerEntry) -> Draft | None:
         """Return the film or show of an entry, unless as much was said of it before, and take what it says of it."""
@@ -264,9 +260,9 @@ class _TraktReader:
         # Numbers of films and of shows are counted apart, and so are their names; IMDb's are not.
         piece_id = str(number) if self._id == "imdb" else f"{kind}:{number}"
         self._take_opinion(where, entry.section or file.name, piece_id, value)
-        if len(thing) <= self._members.get(piece_id, 0):
+        if len(thing) <= self.members.get(piece_id, 0):
             return None
-        self._members[piece_id] = len(thing)
+        self.members[piece_id] = len(thing)
         return self._draft(where, kind, piece_id, thing)
 
     def _draft(self, where: tuple[str, int], kind: str, piece_id: str, thing: Mapping[str, Any]) -> Draft:
