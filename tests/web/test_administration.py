@@ -242,6 +242,32 @@ def test_the_audit_log_names_the_acting_key_newest_first(service: Service, admin
     assert service.get("/-/admin/audit?limit=0", key=admin).status_code == 422
 
 
+def test_a_key_has_the_name_of_who_has_it(service: Service, admin: str) -> None:
+    ida = created(service, admin, account="desk", name="Ida Berg")
+    nobody = created(service, admin, account="desk", name=None)
+    service.submit("s", piece("a"), key=ida["key"])
+    service.put("/s/settings", json={}, key=nobody["key"])
+
+    audit = service.get("/s/audit", key=ida["key"]).json()["entries"]
+    own = service.get("/-/account", key=nobody["key"])
+    listed = service.get("/-/admin/keys", key=admin).json()["keys"]
+
+    assert conforms(service, own)
+    assert (ida["name"], "name" in nobody, own.json()["keyNames"]) == ("Ida Berg", False, {ida["keyId"]: "Ida Berg"})
+    assert [(each["actor"], each.get("actorName")) for each in audit] == [
+        (nobody["keyId"], None),
+        (ida["keyId"], "Ida Berg"),
+    ]
+    assert {each["keyId"]: each.get("name") for each in listed}[ida["keyId"]] == "Ida Berg"
+
+
+@pytest.mark.parametrize("name", ("", "a" * 201, "a\nb", 1))
+def test_what_is_no_name_of_a_key_is_refused(service: Service, admin: str, name: Any) -> None:
+    answer = service.post("/-/admin/keys", json={"account": service.name_of("press"), "name": name}, key=admin)
+
+    assert (answer.status_code, [each["pointer"] for each in answer.json()["errors"]]) == (422, ["/name"])
+
+
 def test_any_key_may_ask_what_it_may_do(service: Service, admin: str) -> None:
     viewer = service.new_key(scopes=(Scope.PERSONAL, Scope.READ))
     of_page = service.new_key(origins=("https://shop.example",))

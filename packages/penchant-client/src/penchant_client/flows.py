@@ -569,7 +569,8 @@ class KeyOptions(TypedDict, total=False):
     """What a key may do and for how long: all scopes for ever, unless these say otherwise.
 
     A key with ``origins`` is a browser key: for pages of these origins, and for people who are signed. It allows
-    ``requests_per_second`` from one address (20 without) and ``requests_per_month`` (a tenth of the plan's).
+    ``requests_per_second`` from one address (20 without) and ``requests_per_month`` (a tenth of the plan's). ``name``
+    says who has the key.
     """
 
     plan: str
@@ -579,6 +580,7 @@ class KeyOptions(TypedDict, total=False):
     origins: Sequence[str]
     requests_per_second: int | None
     requests_per_month: int | None
+    name: str | None
 
 
 def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKeyAnswer]:

@@ -56,7 +56,7 @@ class Addresses(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuditEntryAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """Who changed what, when: ``actor`` is a key's id, or ``command-line``.
+    """Who changed what, when: ``actor`` is a key's id, or ``command-line``; ``actor_name`` is there where it has one.
 
     It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
     """
@@ -68,6 +68,7 @@ class AuditEntryAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     subject: str
     count: int
     first_at: datetime
+    actor_name: str | UnsetType = UNSET
 
 
 class AuditLog(PagedRecord, frozen=True, kw_only=True, rename="camel"):
@@ -712,7 +713,7 @@ class Scope(StrEnum):
 class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     """A key by its id: whose it is, what it may do, and whether it works. Never the key itself.
 
-    The last two are of browser keys: ``None`` where they are the usual ones.
+    The two numbers are of browser keys: ``None`` where they are the usual ones. ``name`` is there where it has one.
     """
 
     key_id: str
@@ -727,6 +728,7 @@ class KeyAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     origins: list[str]
     requests_per_second: int | None = None
     requests_per_month: int | None = None
+    name: str | UnsetType = UNSET
 
 
 class IssuedKeyAnswer(KeyAnswer, frozen=True, kw_only=True, rename="camel"):
@@ -775,13 +777,17 @@ class OwnSource(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class OwnAccount(Record, frozen=True, kw_only=True, rename="camel"):
-    """The account of a key, what the key may do, and a page of its ``count`` sources, ascending by name."""
+    """The account of a key, what the key may do, and a page of its ``count`` sources, ascending by name.
+
+    ``key_names`` says who has the account's keys, by their ids, where that was said.
+    """
 
     account: str
     key_id: str
     plan: str
     features: Sequence[str]
     scopes: Sequence[str]
+    key_names: Mapping[str, str]
     count: int
     sources: Sequence[OwnSource]
 

@@ -80,7 +80,7 @@ def audit(*, location: DataLocation, account: str | None, as_json: bool, **query
     """Tell who changed what, newest first: keys by their id, and the command line; equal changes of a minute as one."""
     with location.opened() as (_, storage):
         page = read_audit(storage, AuditQuery(**query), account_id=_account_id(storage, account))
-    columns = ("recordedAt", "account", "actor", "action", "subject", "count")
+    columns = ("recordedAt", "account", "actor", "action", "subject", "count", "actorName")
     print_rows(columns, map(_members, page.answer().entries), as_json=as_json)
     if page.next is not None:
         click.echo(f"There are older ones: --before {page.next}", err=True)
@@ -109,6 +109,7 @@ def keys() -> None:
 @data_options
 @click.option("--account", default=DEFAULT_ACCOUNT, help="Account; made if missing.")
 @click.option("--plan", default=FULL_PLAN.name, help="Plan of the key.")
+@click.option("--name", help="Who has the key, as pages and the audit log are to say it.")
 @click.option("--admin", is_flag=True, help="A key that manages accounts and has no sources.")
 @click.option("--expires-in-days", type=click.IntRange(1, MAX_KEY_DAYS), help="Days until the key stops working.")
 @click.option(
@@ -210,7 +211,7 @@ def list_keys(*, location: DataLocation, as_json: bool) -> None:
     """List every key by its id, with its state; revoked ones stay listed."""
     with location.opened() as (_, storage):
         listed = [_members(administration.key_answer(record)) for record in storage.keys.list_all()]
-    columns = ("keyId", "account", "plan", "role", "state", "createdAt", "scopes", "origins")
+    columns = ("keyId", "account", "plan", "role", "state", "createdAt", "scopes", "origins", "name")
     print_rows(columns, listed, as_json=as_json)
 
 

@@ -92,7 +92,7 @@ def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, as_jso
     if not as_json:
         click.echo("\t".join(columns))
     for row in rows:
-        click.echo(encode(row).decode() if as_json else "\t".join(_cell(row[name]) for name in columns))
+        click.echo(encode(row).decode() if as_json else "\t".join(_cell(row.get(name)) for name in columns))
 
 
 def _cell(value: Any) -> str:

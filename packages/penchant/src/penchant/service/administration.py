@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from penchant.errors import Fault, InvalidInput, invalid_parameter
 from penchant.live.database import AsyncStorage
@@ -53,6 +54,7 @@ def make_key(storage: Storage, wish: KeyWish, *, actor: str) -> tuple[KeyRecord,
         origins=" ".join(wish.origins),
         requests_per_second=wish.requests_per_second,
         requests_per_month=wish.requests_per_month,
+        name=wish.name,
     )
     storage.keys.create(record, actor=actor)
     return record, key
@@ -85,6 +87,7 @@ def key_answer(record: KeyRecord) -> KeyAnswer[str]:
         origins=record.origins.split(),
         requests_per_second=record.requests_per_second,
         requests_per_month=record.requests_per_month,
+        name=_stated(record.name),
     )
 
 
@@ -144,6 +147,7 @@ class AuditPage:
                     subject=entry.subject,
                     count=entry.count,
                     first_at=format_timestamp(entry.first_at),
+                    actor_name=_stated(entry.actor_name),
                 )
                 for entry in self.entries
             ]
@@ -198,12 +202,14 @@ class Administration:
         accounts, sources = self._database.storage.accounts, self._database.storage.sources
         name = await self._database.promptly(accounts.name_of, access.account_id)
         heads = await self._database.promptly(sources.list_of, access.account_id)
+        names = await self._database.promptly(self._database.storage.keys.names_of, access.account_id)
         return OwnAccount(
             account=name,
             key_id=access.key_id,
             plan=access.plan.name,
             features=[feature.value for feature in Feature if feature in access.plan.features],
             scopes=[scope.value for scope in Scope if scope in access.scopes],
+            key_names=names,
             count=len(heads),
             sources=[
                 OwnSource(
@@ -281,6 +287,10 @@ class Administration:
         if record is None:
             raise invalid_parameter("keyID", "Found the id of no key; GET /-/admin/keys lists them.")
         return key_answer(record)
+
+
+def _stated(name: str | None) -> str | UnsetType:
+    return UNSET if name is None else name
 
 
 def _state(record: KeyRecord) -> str:

@@ -152,8 +152,9 @@ class AccountStore:
 
     def _entries(self, *conditions: ColumnElement[bool], limit: int) -> list[AuditEntry]:
         statement = (
-            select(audit, accounts.c.name)
+            select(audit, accounts.c.name, keys.c.name.label("actor_name"))
             .outerjoin(accounts, accounts.c.account_id == audit.c.account_id)
+            .outerjoin(keys, keys.c.key_id == audit.c.actor)
             .where(*conditions)
             .order_by(audit.c.audit_id.desc())
             .limit(limit)
@@ -168,6 +169,7 @@ class AccountStore:
                     account_id=row.account_id,
                     account=row.name or "",
                     actor=row.actor,
+                    actor_name=row.actor_name,
                     action=row.action,
                     subject=row.subject,
                 )
@@ -236,6 +238,12 @@ class KeyStore:
                 KeyRecord(**row._asdict())
                 for row in connection.execute(_KEY.order_by(keys.c.created_at, keys.c.key_id))
             ]
+
+    def names_of(self, account_id: int) -> dict[str, str]:
+        """Return who has the keys of an account, by their ids, for those of which that was said."""
+        statement = select(keys.c.key_id, keys.c.name).where(keys.c.account_id == account_id, keys.c.name.is_not(None))
+        with self._transactions.read() as connection:
+            return {row.key_id: row.name for row in connection.execute(statement.order_by(keys.c.key_id))}
 
     def _change(self, key_id: str, statement: Update, actor: str, action: str) -> bool:
         """Change a key where there is something to change, with an entry in the audit log."""

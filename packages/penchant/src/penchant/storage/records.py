@@ -272,7 +272,7 @@ class KeyRecord:
 
     ``scopes`` are separated by commas ("" for all), ``origins`` by spaces ("" for a key that is no browser key).
     ``requests_per_second`` (from one address) and ``requests_per_month`` limit a browser key, ``None`` for what is
-    usual. ``signing_secret`` is the account's.
+    usual. ``name`` says who has it, if that was said. ``signing_secret`` is the account's.
     """
 
     key_id: str
@@ -288,6 +288,7 @@ class KeyRecord:
     origins: str = ""
     requests_per_second: int | None = None
     requests_per_month: int | None = None
+    name: str | None = None
     signing_secret: bytes | None = field(default=None, repr=False)
 
 
@@ -305,7 +306,7 @@ class AccountUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """Who changed what of which account: ``actor`` is a key id, or ``command-line``.
+    """Who changed what of which account: ``actor`` is a key id, with ``actor_name`` if it has one, or ``command-line``.
 
     Stands for ``count`` equal ones, from ``first_at`` to ``recorded_at``; ``moment`` is the latter in nanoseconds.
     """
@@ -317,5 +318,6 @@ class AuditEntry:
     account_id: int
     account: str
     actor: str
+    actor_name: str | None
     action: str
     subject: str

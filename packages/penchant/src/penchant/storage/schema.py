@@ -73,10 +73,11 @@ keys = Table(
     Column("origins", Text, nullable=False),
     Column("requests_per_second", Integer),
     Column("requests_per_month", BigInteger),
+    Column("name", Text),
 )
 """``scopes`` are those to which a key is limited, separated by commas, "" for all; ``origins`` those of a browser key,
-separated by spaces, "" for another. The rest limits browser keys, NULL for what is usual: requests from one address,
-and answers that count."""
+separated by spaces, "" for another. The two numbers limit browser keys, NULL for what is usual: requests from one
+address, and answers that count. ``name`` says who has the key, NULL where nobody said it."""
 sessions = Table(
     "sessions",
     metadata,

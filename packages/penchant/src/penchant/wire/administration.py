@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Generic
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Feature, Role, Scope
 from penchant.wire.answers import Moment
@@ -43,6 +44,9 @@ _ORIGINS = described(
 )
 
 
+_NAME = described({"type": ["string", "null"], "minLength": 1, "maxLength": MAX_NAME_LENGTH})
+
+
 class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The key that is to be made; without a number of days it does not expire.
 
@@ -62,6 +66,7 @@ class KeyWish(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     requests_per_month: Annotated[
         int | None, _limit(MAX_BROWSER_QUOTA), Description("Answers that a browser key allows pages.")
     ] = None
+    name: Annotated[str | None, _NAME, Description("Who has the key."), Example("Ida Berg")] = None
 
 
 KEY_WISH = Body(KeyWish, takes_null=False)
@@ -105,7 +110,7 @@ class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
 class KeyAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A key by its id: whose it is, what it may do, and whether it works. Never the key itself.
 
-    The last two are of browser keys: ``None`` where they are the usual ones.
+    The two numbers are of browser keys: ``None`` where they are the usual ones. ``name`` is there where it has one.
     """
 
     key_id: str
@@ -120,6 +125,7 @@ class KeyAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="came
     origins: list[str]
     requests_per_second: int | None = None
     requests_per_month: int | None = None
+    name: str | UnsetType = UNSET
 
 
 class SigningSecret(Record, frozen=True, kw_only=True):
@@ -162,7 +168,7 @@ class UsageReport(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """Who changed what, when: ``actor`` is a key's id, or ``command-line``.
+    """Who changed what, when: ``actor`` is a key's id, or ``command-line``; ``actor_name`` is there where it has one.
 
     It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
     """
@@ -174,6 +180,7 @@ class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, renam
     subject: str
     count: Annotated[int, stated({"minimum": 1})]
     first_at: Moment
+    actor_name: str | UnsetType = UNSET
 
 
 class AuditLog(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
@@ -191,6 +198,8 @@ def decode_key_wish(body: bytes) -> KeyWish:
     """
     faults = Faults()
     value = _object(body, faults, KEY_WISH)
+    if value.get("name") is None:
+        value.pop("name", None)
     _check_names(value, faults)
     if not isinstance(value.get("admin", False), bool):
         faults.add("/admin", f"Found {kind_of(value['admin'])}; true or false is accepted.")
@@ -283,7 +292,7 @@ def _object(body: bytes, faults: Faults, kind: Body[Any]) -> dict[str, Any]:
 
 
 def _check_names(value: Mapping[str, Any], faults: Faults) -> None:
-    for name in ("account", "plan"):
+    for name in ("account", "plan", "name"):
         # An absent one stands for itself as a fine name: whether it may be absent is checked elsewhere.
         given = value.get(name, "-")
         problem = name_problem(given) if isinstance(given, str) else f"Found {kind_of(given)}; a string is accepted."

@@ -56,6 +56,7 @@ _KEY = {
     "origins": [],
     "requestsPerSecond": None,
     "requestsPerMonth": None,
+    "name": "Ida Berg",
 }
 
 PREVIEWED = {
@@ -94,11 +95,12 @@ SAMPLES: Mapping[str, Any] = {
             {
                 "recordedAt": MOMENT,
                 "account": "press",
-                "actor": "command-line",
+                "actor": "b2Xq81",
                 "action": "key.create",
                 "subject": "Zk4tQ9",
                 "count": 1,
                 "firstAt": MOMENT,
+                "actorName": "Ida Berg",
             }
         ]
     },
@@ -211,6 +213,7 @@ SAMPLES: Mapping[str, Any] = {
         "plan": "full",
         "features": ["filters", "lists"],
         "scopes": ["read", "personal", "interact", "write"],
+        "keyNames": {"Zk4tQ9": "Ida Berg"},
         "count": 1,
         "sources": [{"source": "films", "pieces": 2, "version": 17, "createdAt": MOMENT, "updatedAt": MOMENT}],
     },
