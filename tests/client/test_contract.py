@@ -124,7 +124,6 @@ SAMPLES: dict[str, Any] = {
     "plan": "full",
     "admin": False,
     "expires_in_days": 3,
-    "name": "Ida Berg",
     "scopes": ["read"],
     "origins": ["https://a.example"],
     "requests_per_second": 5,
