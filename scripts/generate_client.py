@@ -104,6 +104,8 @@ OWN_RECORDS = {
 }
 """Answers that the client has a record of its own for; all others are like those of the service."""
 RECORD_HOMES = [import_module(each.name) for each in pkgutil.walk_packages(penchant.wire.__path__, "penchant.wire.")]
+# Packages have theirs beside their operations.
+RECORD_HOMES += dict.fromkeys(sys.modules[each.handler.__module__] for each in OPERATIONS)
 """Where records of the service are."""
 NAMED_VALUES = {each.__name__: each for each in (InteractionType, Scope)}
 """Values of the service that have a name in the client, too."""
@@ -401,7 +403,7 @@ def _spelt(kind: Any) -> str:
     if origin is Annotated:
         return _spelt(parts[0])
     if origin in {Union, UnionType}:
-        return " | ".join(map(_spelt, parts))
+        return " | ".join(map(_spelt, sorted(parts, key=lambda each: each is type(None))))
     if origin is Literal:
         return f"Literal[{', '.join(map(repr, parts))}]"
     if isinstance(origin, type) and not issubclass(origin, msgspec.Struct):

@@ -27,9 +27,10 @@ MAY_KNOW_FILES = {"compiling", "moments", "owned_folders", "recommender"}
 MOST_FILES = 25
 """Files in a folder that can be overlooked at once."""
 LEVELS = (
-    {"covers", "errors", "pickling", "vocabulary", "words"},
+    {"covers", "errors", "normalizing", "pickling", "vocabulary"},
     {"hooks"},
     {"model"},
+    {"enrichment"},
     {"clock", "settings", "telemetry", "tracing"},
     {"wire", "experiments", "storage", "findings"},
     {"live"},
@@ -62,7 +63,7 @@ LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
 """The levels of packages that have some; of the others no two modules need each other, and that is all."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
 LATE_IMPORTS |= {"importlib", "pyarrow", "pandas", "polars", "penchant", "penchant_desk", "penchant_engine", "jinja2"}
-LATE_IMPORTS |= {"ray", "rdflib"}
+LATE_IMPORTS |= {"ray", "rdflib", "penchant_words"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 PEER_IMPORTS = {"pydantic", "pandas", "scipy"}
 """What the tools bring that a module is a model of, which has the name of its extra."""
@@ -123,7 +124,8 @@ def test_what_takes_the_square_of_a_text_is_called_where_the_text_is_cut_first()
     found = {name for name, path in zip(NAMES, FILES, strict=True) if calls.search(text_of(path))}
     # A page that somebody saved is read once, by the command of who has it.
     assert found == {
-        "words.py",
+        "normalizing.py",
+        "penchant_words/texts.py",
         "penchant_import/rules.py",
         "penchant_import/report.py",
         "penchant_import/formats/schema_org.py",
@@ -217,6 +219,26 @@ def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
     ]
 
     assert strangers == []
+
+
+NAMES_WORDS = {
+    "enrichment.py",
+    "findings.py",
+    "service/browsing.py",
+    "web/dashboard/piece.py",
+    "web/dashboard/settings.py",
+}
+"""What of the core names words of texts: what stood alone before others could, and pages that are still here."""
+
+
+def test_the_core_names_no_words_of_texts() -> None:
+    strangers = {
+        name
+        for name, path in zip(NAMES, FILES, strict=True)
+        if root_of(path).name == "penchant" and re.search(r"penchant_words|WORDS_CATEGORY|stop_?words", text_of(path))
+    }
+
+    assert strangers == NAMES_WORDS
 
 
 @pytest.mark.slow

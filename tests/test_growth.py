@@ -20,6 +20,7 @@ from penchant.covers import cover
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
 from penchant.findings import normal_form
 from penchant.model import SourceSettings
+from penchant.normalizing import normalize
 from penchant.service.browsing import LabelledPiece, PieceTitles
 from penchant.service.grants import person_named
 from penchant.web.query import parse_query
@@ -29,11 +30,11 @@ from penchant.wire.filters import decode_filter, read_boosts, read_filter
 from penchant.wire.placements import read_placement
 from penchant.wire.recording import decode_interactions
 from penchant.wire.syntax import Faults
-from penchant.wire.words import read_vocabulary
-from penchant.words import WordRule, decode_entities, kept_words, normalize
+from penchant.wire.vocabulary import read_vocabulary
 from penchant_engine.attributes import Attribute, AttributeType
 from penchant_import.formats.schema_org import ingredient_name
 from penchant_import.texts import common_sentences, plain_text
+from penchant_words.texts import WordRule, decode_entities, kept_words
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from penchant.errors import InvalidInput
 from penchant.vocabulary import Vocabulary
-from penchant.wire.words import read_vocabulary
+from penchant.wire.vocabulary import read_vocabulary
 
 NAMES = st.sampled_from([f"c/{letter}" for letter in "abcdef"])
 

@@ -35,14 +35,13 @@ import numpy as np
 import stopwordsiso
 from msgspec import structs
 
+from penchant.enrichment import rule_of
+from penchant.live.keyword_writer import KeywordWriter
 from penchant.live.views import View
-from penchant.live.word_writer import WordWriter
-from penchant.model import MAX_PIECES_PER_SUBMISSION, SourceSettings
+from penchant.model import MAX_PIECES_PER_SUBMISSION
 from penchant.settings import NodeSettings
 from penchant.storage import SourceHead, SubmitPieces, open_storage
 from penchant.wire import decode_submission, encode_settings
-from penchant.wire.words import encode_word_rule
-from penchant.words import WordRule, running_words
 from penchant_engine.index import Audience, FloatArray, IntArray, InteractionArrays
 from penchant_engine.index.people.person import figures_of_person
 from penchant_engine.index.people.weights import AudienceWeights
@@ -54,6 +53,8 @@ from penchant_lab.commands.histories import kernels_for, read_source
 from penchant_lab.histories import Knowledge, SourceHistory
 from penchant_lab.metrics import NOTHING, RECALLED, compared, estimate, hits_of, ndcg, recall
 from penchant_lab.served import snapshot_of
+from penchant_words.settings import settings_by
+from penchant_words.texts import WordRule, running_words
 
 JUDGED_LIKES = 15
 """Likes of a piece that similar content is asked for."""
@@ -188,10 +189,10 @@ class Service:
 @contextlib.contextmanager
 def service_of(pieces: Sequence[Mapping[str, Any]]) -> Iterator[Service]:
     """Submit pieces to a source with words, and give the lists of the service from it."""
-    settings = SourceSettings(words=WordRule())
+    settings = settings_by(WordRule())
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         storage = stack.enter_context(contextlib.closing(open_storage(folder=Path(folder))))
-        account, writer = storage.accounts.ensure("default"), WordWriter(storage)
+        account, writer = storage.accounts.ensure("default"), KeywordWriter(storage)
         for begin in range(0, len(pieces), MAX_PIECES_PER_SUBMISSION):
             body = json.dumps(pieces[begin : begin + MAX_PIECES_PER_SUBMISSION]).encode()
             command = SubmitPieces(
@@ -199,7 +200,7 @@ def service_of(pieces: Sequence[Mapping[str, Any]]) -> Iterator[Service]:
                 source="texts",
                 pieces=decode_submission(body).pieces,
                 settings=encode_settings(settings),
-                words=encode_word_rule(settings.words),
+                words=rule_of(settings),
             )
             writer.submit(command)
         history = read_source(storage, "default", "texts")

@@ -65,7 +65,9 @@ def installed(wheels: Path, package: str, folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("package", ("penchant-engine", "penchant-import", "penchant-lab", "penchant-mcp"))
+@pytest.mark.parametrize(
+    "package", ("penchant-engine", "penchant-import", "penchant-lab", "penchant-mcp", "penchant-words")
+)
 def test_a_wheel_alone_answers_the_first_example_of_its_readme(wheels: Path, package: str, tmp_path: Path) -> None:
     readme = ROOT / "packages" / package / "README.md"
     assert doctest.DocTestParser().get_examples(readme.read_text())

@@ -90,6 +90,37 @@ def test_a_setting_of_a_package_is_read_checked_and_kept_where_the_package_is_go
             assert server.client.put("/films/settings", json={"halfLifeDays": 8}).json()["greeting"] == "Moin"
 
 
+def test_keywords_of_packages_count_in_lists_and_rest_while_their_package_is_gone(tmp_path: Path) -> None:
+    pieces: list[dict[str, object]] = [
+        {"id": each, "label": "Sea", "categories": {}} for each in ("alien", "aliens", "heat")
+    ]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(SAMPLE))
+        with Server(tmp_path / "data") as server:
+            key = server.key
+            server.client.post("/films/content?words=auto", json=pieces)
+            settings = server.client.get("/films/settings").json()
+            server.client.put("/films/settings", json=settings | {"greeting": "Moin"})
+            both = server.client.get("/films/content/alien/similar?include=hello,words").json()["content"]
+            assert [each["hello"] for each in both] == [["a"], ["h"]]
+            assert [each["words"] for each in both] == [["sea"]] * 2
+        patched.delenv("PYTHONPATH")
+        with Server(tmp_path / "data") as server:
+            server.client.headers["x-api-key"] = key
+            one = server.client.get("/films/content/alien/similar?include=words").json()["content"]
+            assert [each["words"] for each in one] == [["sea"]] * 2
+            assert {each["score"] for each in one} == {0}
+            assert server.client.get("/films/content/alien/similar?include=hello").status_code == 422
+            kept = server.client.put("/films/settings", json=settings | {"words": {"keep": 5}}).json()
+            assert kept["greeting"] == "Moin"
+            server.client.post("/films/content", json=[pieces[2] | {"id": "alp"}])
+        patched.setenv("PYTHONPATH", str(SAMPLE))
+        with Server(tmp_path / "data") as server:
+            server.client.headers["x-api-key"] = key
+            again = server.client.get("/films/content/alien/similar?include=hello").json()["content"]
+            assert {each["id"]: each["hello"] for each in again} == {"aliens": ["a"], "alp": ["a"], "heat": ["h"]}
+
+
 def test_an_application_of_a_package_gets_what_the_checks_of_all_let_through(server: Server) -> None:
     greeted = server.client.post("/-/hello", content=b"films")
     below = server.client.post("/-/hello/below", content=b"films", headers={"x-request-id": "mine"})
@@ -118,6 +149,7 @@ def test_what_is_installed_is_named(server: Server) -> None:
         ("import no_such_module", "No module named 'no_such_module'"),
         ("from penchant.hooks import implementation\n@implementation\ndef wishes(): ...", "wishes"),
         ("from penchant_hello.plugin import operations", "Two packages bring the operation GET /{source}/hello"),
+        ("from penchant_hello.plugin import enrich", "Two packages make keywords of the category hello"),
         ("from penchant_hello.plugin import mount", "No package can mount /-/hello"),
     ),
 )

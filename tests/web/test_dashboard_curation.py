@@ -10,7 +10,7 @@ from factories import piece
 from penchant.web.dashboard.shown import LANGUAGE_NAMES, language
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import components
-from penchant.words import LANGUAGES
+from penchant_words.texts import LANGUAGES
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 

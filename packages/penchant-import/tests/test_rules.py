@@ -5,13 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant import model, vocabulary, words
+from penchant import model, vocabulary
 from penchant.errors import PenchantError
 from penchant.importing import exporting
 from penchant.wire import encode_settings, syntax, text
 from penchant_engine.model import InteractionType
 from penchant_import import drafts, rules
 from penchant_import.drafts import CheckedInteraction
+from penchant_words import texts as words
+from penchant_words.settings import settings_by
 
 TEXTS = (
     st.text() | st.text(min_size=199, max_size=202) | st.text(st.characters(categories=["Cc", "L", "Zl"]), max_size=5)
@@ -52,7 +54,7 @@ def test_bounds_and_names_are_the_same() -> None:
     )
     assert (rules.MAX_ALIASES, rules.MAX_MEMBERS) == (vocabulary.MAX_ENTRIES, words.MAX_MEMBERS)
     assert ((rules.AUTO, rules.NONE), rules.LANGUAGES) == ((words.AUTO, words.NONE), words.LANGUAGES)
-    settings = msgspec.json.decode(encode_settings(model.SourceSettings(words=words.WordRule())))
+    settings = msgspec.json.decode(encode_settings(settings_by(words.WordRule())))
     assert settings["words"] == rules.DEFAULT_WORDS
     assert settings["retentionDays"] == 396
 

@@ -13,13 +13,14 @@ from penchant.importing import StoredTarget, count_figures, sampled_source
 from penchant.model import SourceSettings
 from penchant.storage import Storage
 from penchant.wire.settings import read_settings
-from penchant.words import WordRule
 from penchant_import.advice import ImportVerdict, judge, verdict_lines
 from penchant_import.hosting import Settings
 from penchant_import.options import ImportOptions, KeywordColumn
 from penchant_import.remote import RemoteTarget
 from penchant_import.rules import DEFAULT_WORDS
 from penchant_import.running import Import, new_source_settings
+from penchant_words.settings import settings_by
+from penchant_words.texts import WordRule
 
 NOW = 1_700_000_000_000
 BOOKS = (
@@ -204,11 +205,11 @@ def test_a_source_without_pieces_has_a_verdict_about_its_people(folder: Folder) 
 @pytest.mark.parametrize(
     ("options", "settings"),
     (
-        (ImportOptions(), SourceSettings(image_attribute="/image", words=WordRule())),
+        (ImportOptions(), settings_by(WordRule(), SourceSettings(image_attribute="/image"))),
         (ImportOptions(words=()), SourceSettings(image_attribute="/image")),
         (
             ImportOptions(words=("label", "extras.review")),
-            SourceSettings(image_attribute="/image", words=WordRule(members=("label", "extras.review"))),
+            settings_by(WordRule(members=("label", "extras.review")), SourceSettings(image_attribute="/image")),
         ),
     ),
 )

@@ -13,7 +13,7 @@ from penchant.errors import InvalidInput, Refused
 from penchant.importing import StoredTarget
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary
 from penchant.wire.settings import read_settings
-from penchant.wire.words import read_vocabulary
+from penchant.wire.vocabulary import read_vocabulary
 from penchant_import import vocabularies
 from penchant_import.files import UnreadableFile
 from penchant_import.hosting import Settings

@@ -15,6 +15,7 @@ import penchant_desk
 import penchant_engine
 import penchant_import
 import penchant_lab
+import penchant_words
 from penchant.cli import places
 
 COMMANDS = ("evaluate", "recommend", "serve", "tune")
@@ -48,6 +49,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         penchant_engine,
         penchant_import,
         penchant_lab,
+        penchant_words,
     )
     sources = [Path(each.__file__ or "").parent.parent for each in packages]
     return subprocess.run(

@@ -461,11 +461,6 @@ def revoke_key(key_id: str) -> Request[KeyAnswer]:
     return request_of("DELETE", "/-/admin/keys/{keyID}", KeyAnswer, key_id)
 
 
-def preview_words(source: str, texts: Texts | Mapping[str, object]) -> Request[WordsPreview]:
-    """The words that up to 100 pieces would get; nothing is stored."""
-    return request_of("POST", "/{source}/preview/words", WordsPreview, source, body=encode(texts), repeatable=False)
-
-
 def list_ids(source: str, **options: Unpack[ListIdsOptions]) -> Request[IdList]:
     """List and count the ids, ascending."""
     return request_of("GET", "/{source}/ids", IdList, source, options=options, reads=True)
@@ -825,6 +820,11 @@ def undo_draft(source: str, name: str, **options: Unpack[PutDraftOptions]) -> Re
     )
 
 
+def preview_words(source: str, texts: Texts | Mapping[str, object]) -> Request[WordsPreview]:
+    """The words that up to 100 pieces would get; nothing is stored."""
+    return request_of("POST", "/{source}/preview/words", WordsPreview, source, body=encode(texts), repeatable=False)
+
+
 class OperationMethods:
     """A method for each."""
 
@@ -841,7 +841,6 @@ class OperationMethods:
     list_plans = RequestMethod(list_plans)
     roll_secret = RequestMethod(roll_secret)
     revoke_key = RequestMethod(revoke_key)
-    preview_words = RequestMethod(preview_words)
     list_ids = RequestMethod(list_ids)
     list_content = RequestMethod(list_content)
     list_changes = RequestMethod(list_changes)
@@ -899,3 +898,4 @@ class OperationMethods:
     draft_effect = RequestMethod(draft_effect)
     publish_draft = RequestMethod(publish_draft)
     undo_draft = RequestMethod(undo_draft)
+    preview_words = RequestMethod(preview_words)

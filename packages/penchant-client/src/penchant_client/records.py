@@ -565,14 +565,6 @@ class AttributeSettings(Record, frozen=True, kw_only=True):
     type: str
 
 
-class WordSettings(Record, frozen=True, kw_only=True):
-    """From which members of a piece its words are taken, the heading first, how many are kept, and the language."""
-
-    members: Sequence[str] = msgspec.field(default=("label", "extras.description"), name="from")
-    keep: int = 40
-    language: str = "auto"
-
-
 class AliasSettings(Record, frozen=True, kw_only=True):
     """Keywords that stand for another one, each as its category and itself: ``genre/noir``."""
 
@@ -585,6 +577,14 @@ class VocabularySettings(Record, frozen=True, kw_only=True):
 
     aliases: Sequence[AliasSettings] = ()
     ignore: Sequence[str] = ()
+
+
+class WordSettings(Record, frozen=True, kw_only=True):
+    """From which members of a piece its words are taken, the heading first, how many are kept, and the language."""
+
+    members: Sequence[str] = msgspec.field(default=("label", "extras.description"), name="from")
+    keep: int = 40
+    language: str = "auto"
 
 
 class Settings(Record, frozen=True, kw_only=True, rename="camel"):
@@ -616,11 +616,11 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
     image_attribute: str | UnsetType = UNSET
     public_extras: Sequence[str] | bool | UnsetType = UNSET
-    words: WordSettings | UnsetType | None = UNSET
     vocabulary: VocabularySettings | UnsetType = UNSET
     attribution_window_hours: int | UnsetType = UNSET
     public_cards: bool | UnsetType = UNSET
     four_eyes: bool | UnsetType = UNSET
+    words: WordSettings | UnsetType | None = UNSET
 
 
 class DraftMembers(RowRecord, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.model import SourceSettings
-from penchant.words import normalize
+from penchant.normalizing import normalize
 from penchant_engine.index.arrays import run_places, run_sums, starts_of
 from penchant_engine.index.browsing import TermCount
 from penchant_engine.index.building import term_key, term_of

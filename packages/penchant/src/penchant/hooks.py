@@ -27,6 +27,7 @@ import pluggy
 from penchant.errors import BrokenPackage, InvalidSettings
 
 if TYPE_CHECKING:
+    from penchant.enrichment import Enrichment
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
     from penchant.service import Services
@@ -66,6 +67,14 @@ class Hooks:
 
         They are members of `PUT /{source}/settings` beside the service's; ``view.settings.of(record)`` has those of a
         source. Where the package is not installed they stay as they are stored.
+        """
+
+    @_specification
+    def enrich(self) -> "Iterable[Enrichment]":  # type: ignore[empty-body]
+        """Return what makes keywords of what pieces say (`penchant.enrichment`), kept beside them, of a category each.
+
+        They count in every rule of lists and are given back by ``include=CATEGORY`` alone. Where the package is not
+        installed they stay as they are stored, and count for nothing.
         """
 
     @_specification
@@ -141,6 +150,19 @@ class Packages:
         if twice:
             raise BrokenPackage(f"Two packages bring the setting {', '.join(twice)} of a source.")
         return records
+
+    def enrichments(self) -> "list[Enrichment]":
+        """Return what packages make keywords of pieces by.
+
+        Raises:
+            BrokenPackage: two make keywords of the same category.
+        """
+        enrichments = [each for several in self._call("enrich") for each in several]
+        names = [each.category for each in enrichments]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise BrokenPackage(f"Two packages make keywords of the category {', '.join(twice)}.")
+        return enrichments
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""

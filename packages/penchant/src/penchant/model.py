@@ -5,15 +5,14 @@ Plain values without behaviour beyond what follows from them; no clock, no stora
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
-from penchant.words import WordRule
 from penchant_engine.attributes import Attribute, steps_of
 from penchant_engine.computed import computed
-from penchant_engine.model import WORDS_CATEGORY, InteractionType, RankingSettings
+from penchant_engine.model import InteractionType, RankingSettings
 
 Part = TypeVar("Part")
 
@@ -174,25 +173,19 @@ class PickOrder(enum.StrEnum):
     PERSONAL = "personal"
 
 
-WORDS_WEIGHT: Mapping[str, float] = MappingProxyType({WORDS_CATEGORY: 0.5})
-"""The weight of the category of words where none is stated (interface, section 11)."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings(RankingSettings):
     """The settings of a source (interface, section 7): what its lists go by, and what the service does beside.
 
     ``attributes`` tells by key what lists can be filtered by. ``image_attribute`` leads to the address of a piece's
     picture in its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None``
-    is what the picture's pointer names. By ``words`` pieces get words of their texts, none without; ``vocabulary``
-    tells what keywords count as. ``brought`` are those of packages (`of`), ``unread`` those of packages that are not
-    installed, as they are stored.
+    is what the picture's pointer names. ``vocabulary`` tells what keywords count as. ``brought`` are those of packages
+    (`of`), ``unread`` those of packages that are not installed, as they are stored.
     """
 
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     image_attribute: str | None = None
     public_extras: tuple[str, ...] | Literal[True] | None = None
-    words: WordRule | None = None
     vocabulary: Vocabulary = NO_VOCABULARY
     brought: Mapping[type[Any], Any] = field(default_factory=dict)
     unread: Mapping[str, Any] = field(default_factory=dict)
@@ -202,10 +195,17 @@ class SourceSettings(RankingSettings):
         part: Part | None = self.brought.get(kind)
         return kind() if part is None else part
 
+    def having(self, part: Any) -> "SourceSettings":
+        """Return these settings with others of a kind that a package brings."""
+        others = {kind: each for kind, each in self.brought.items() if kind is not type(part)}
+        # Defaults that are stated say no more than those that are not.
+        return replace(self, brought=others if part == type(part)() else {**others, type(part): part})
+
     @computed
     def category_factors(self) -> Mapping[str, float]:
-        """The weights of categories as lists use them: that of words is 0.5 where none is stated."""
-        return self.category_weights if self.words is None else {**WORDS_WEIGHT, **self.category_weights}
+        """The weights of categories as lists use them, those of packages where none is stated."""
+        brought = [getattr(part, "category_factors", {}) for part in self.brought.values()]
+        return {key: each for factors in (*brought, self.category_weights) for key, each in factors.items()}
 
     def is_public_extra(self, name: str) -> bool:
         """Return whether a page may read the member of extras of this name."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from penchant.hooks import Mount, implementation
 
 if TYPE_CHECKING:
+    from penchant.enrichment import Enrichment
     from penchant.live.background import BackgroundTask
     from penchant.service import Services
     from penchant.settings import NodeSettings
@@ -28,6 +29,14 @@ def source_settings() -> Iterable[type["Record"]]:
     from penchant_hello.settings import HelloSettings  # noqa: PLC0415  # as above
 
     return (HelloSettings,)
+
+
+@implementation
+def enrich() -> Iterable["Enrichment"]:
+    """Return what makes a keyword of a piece's label."""
+    from penchant_hello.keywords import Initials  # noqa: PLC0415  # as above
+
+    return (Initials(),)
 
 
 @implementation

@@ -15,6 +15,7 @@ import click
 from penchant.bootstrap import kernel_folder, storage_of
 from penchant.cli.locations import Command, DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, head_of
+from penchant.enrichment import rule_of
 from penchant.errors import InvalidInput, PenchantError
 from penchant.importing import numbered_lines
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, SourceSettings
@@ -23,7 +24,6 @@ from penchant.storage import Erasure, Storage, user_key
 from penchant.wire import decode_settings, decode_stored_settings, decode_submission
 from penchant.wire.recording import decode_interaction_lines
 from penchant.wire.stored import PieceReading, decode_stored_piece
-from penchant.wire.words import encode_word_rule
 from penchant_batch.lists import KernelChoice
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index.compiled.samples import FINDING, RIDGE, Kind
@@ -151,7 +151,7 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
         stored = feed.curation.settings
         settings = given or decode_stored_settings(stored)
         # Under other settings words are worked out here; those that are kept are by the rule in force.
-        rule = feed.curation.words if given is None else encode_word_rule(settings.words)
+        rule = feed.curation.words if given is None else rule_of(settings)
         reading = PieceReading(rule, settings.vocabulary)
         is_kept = rule == feed.curation.words
         pieces = [
@@ -159,7 +159,7 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
                 row.body,
                 row.first_submitted_at,
                 reading=reading,
-                words=reading.words_of(row.body, row.words) if is_kept else reading.words_of_draft(row.body),
+                keywords=(reading.keywords_of(row.body, row.words) if is_kept else reading.keywords_of_draft(row.body)),
             )
             for batch in feed.batches
             for row in batch
@@ -206,7 +206,7 @@ def _rows_of_source(storage: Storage, account_id: int, source: str, settings: So
 
 def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> SourceHistory:
     name = pieces.resolve().parent.name
-    reading = PieceReading(encode_word_rule(settings.words), settings.vocabulary)
+    reading = PieceReading(rule_of(settings), settings.vocabulary)
     return history_of(name, _pieces_of(pieces, reading), _rows_of_file(interactions), settings)
 
 
@@ -217,7 +217,9 @@ def _pieces_of(path: Path, reading: PieceReading) -> list[IndexedPiece]:
             submission = decode_submission(b"[" + b",".join(lines) + b"]")
         # Of two pieces with the same id the later counts, as in an import.
         pieces |= {
-            each.id: decode_stored_piece(each.body, UNDATED, reading=reading, words=reading.words_of_draft(each.body))
+            each.id: decode_stored_piece(
+                each.body, UNDATED, reading=reading, keywords=reading.keywords_of_draft(each.body)
+            )
             for each in submission.pieces
         }
     return list(pieces.values())

@@ -18,7 +18,7 @@ from penchant.bootstrap import storage_of
 from penchant.cli.options import COMMAND_LINE, head_of, json_option, processes_option
 from penchant.cli.progress import progress
 from penchant.errors import Refused
-from penchant.live.word_writer import replace_settings
+from penchant.live.keyword_writer import replace_settings
 from penchant.model import SourceSettings
 from penchant.storage import Storage
 from penchant.wire import decode_stored_settings, encode, encode_settings, format_timestamp

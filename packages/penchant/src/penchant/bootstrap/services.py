@@ -21,10 +21,10 @@ from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage, give_way
 from penchant.live.election import Election
 from penchant.live.heads import SourceWatch
+from penchant.live.keyword_writer import KeywordTasks, KeywordWriter
 from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
-from penchant.live.word_writer import WordTasks, WordWriter
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
@@ -177,7 +177,7 @@ def wire(
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     lists = Lists(database, inputs, shares := page_shares())
     access = _access(database, current, rates, metrics, present)
-    words = WordTasks(database, WordWriter(database.storage))
+    words = KeywordTasks(database, KeywordWriter(database.storage))
     content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
     return Services(
         current=current,

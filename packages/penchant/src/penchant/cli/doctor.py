@@ -18,6 +18,7 @@ from penchant.bootstrap import ERRORS_FILE, index_folder, kernel_folder, storage
 from penchant.cli.locations import DataLocation, data_options
 from penchant.cli.options import json_option
 from penchant.cli.upkeep import MIB, is_served
+from penchant.enrichment import absent_of
 from penchant.errors import PenchantError, Refused
 from penchant.hooks import packages
 from penchant.live.checking import index_problems
@@ -126,6 +127,9 @@ def _stored(settings: NodeSettings, *, quick: bool) -> dict[str, Any]:
         database = {"state": "open", "server": server}
         if unknown := storage.upkeep.unknown_tables():
             database["tablesOfPluginsThatAreMissing"] = ", ".join(unknown)
+        absent = {name for each in storage.sources.list_enriched() for name in absent_of(each.rules.wanted)}
+        if absent:
+            database["keywordsOfPackagesThatAreMissing"] = ", ".join(sorted(absent))
         return {"database": database, "sizes": sizes, "checks": checks}
     finally:
         storage.close()

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from penchant.enrichment import enrichments, exported_rules
 from penchant.model import PieceLimits
 from penchant.wire import decode_list, decode_settings, decode_submission, encode_settings
 from penchant.wire.drafts.edits import decode_exported_draft
@@ -13,7 +14,7 @@ from penchant.wire.lines import decode_exported_placement, decode_stated_prefere
 from penchant.wire.pieces import DEFAULT_LIMITS
 from penchant.wire.recording import decode_interactions
 from penchant.wire.settings import read_settings, with_vocabulary
-from penchant.wire.words import read_vocabulary, word_rule_numbers
+from penchant.wire.vocabulary import read_vocabulary
 
 _SINGLE: Mapping[str, Callable[[bytes], Any]] = {
     "whitelist": decode_list,
@@ -41,8 +42,8 @@ class BodyChecks:
 
     @property
     def word_rule(self) -> Any:
-        """By which rule words are made."""
-        return word_rule_numbers()
+        """By which rule words of texts are made, as exports state it; ``None`` where no package makes them."""
+        return exported_rules(enrichments()).get("wordRule")
 
     def read(self, kind: str, body: bytes, now: int) -> ReadBody:
         """Return what is in a body: an array of pieces or of interactions, else the one that it is, as it stands.

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penchant.enrichment import exported_rules, rule_of, split_rule
 from penchant.model import NewInteraction
 from penchant.storage import SourceExport
 from penchant.storage.drafts import open_drafts
@@ -14,11 +15,8 @@ from penchant.wire import decode_stored_settings, encode, encode_settings, forma
 from penchant.wire.drafts.edits import encode_exported_draft
 from penchant.wire.lines import encode_exported_placement, encode_stated_preferences
 from penchant.wire.syntax import number_of
-from penchant.wire.words import word_rule_numbers
 from penchant_engine.model import DAY_MS, InteractionType, StoredInteraction
 
-WORD_RULE = "wordRule"
-"""The member beside settings that says by which rule pieces had words."""
 _STABLE_PREFIX = "import-"
 _STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
 
@@ -47,9 +45,9 @@ def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator
         yield encode({"blacklist": export.curation.blacklist}) + b"\n"
     settings = decode_stored_settings(export.curation.settings)
     if parts.settings:
-        # The words themselves do not travel: they are worked out of the pieces.
-        rule = b"" if settings.words is None else b',"%s":%s' % (WORD_RULE.encode(), encode(word_rule_numbers()))
-        yield b'{"settings":' + encode_settings(settings) + rule + b"}\n"
+        # The keywords of packages do not travel: they are made of the pieces.
+        rules = encode(exported_rules(split_rule(rule_of(settings))))[1:-1]
+        yield b'{"settings":' + encode_settings(settings) + (b"," + rules if rules else b"") + b"}\n"
     if parts.placements:
         for row in export.read(read_placements):
             yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"

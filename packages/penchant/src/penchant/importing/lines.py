@@ -17,7 +17,7 @@ import msgspec
 
 from penchant.errors import InvalidInput, PenchantError
 from penchant.importing.checks import BodyChecks
-from penchant.importing.exporting import WORD_RULE, stable_event_id
+from penchant.importing.exporting import stable_event_id
 from penchant.importing.targets import StoredTarget
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, NewInteraction
 from penchant.wire.syntax import UNREADABLE, pointer
@@ -100,7 +100,8 @@ def _read(name: str, numbered: tuple[int, bytes]) -> Line:
     except UNREADABLE:
         raise InvalidInput(f"{name}, line {number}: no JSON object; one object a line is accepted.") from None
     if "settings" in members:
-        members.pop(WORD_RULE, None)
+        # Beside them stands by which rules packages made keywords.
+        members = {key: value for key, value in members.items() if not key.endswith("Rule")}
     if len(members) == 1 and (kind := next(iter(members))) in _ALONE:
         return number, kind, bytes(members[kind])
     is_interaction = "categories" not in members and ("userId" in members or "contentId" in members)

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from penchant.enrichment import rule_of
 from penchant.errors import UnknownSource
-from penchant.live.word_writer import WordWriter, replace_settings
+from penchant.live.keyword_writer import KeywordWriter, replace_settings
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.storage import (
     Command,
@@ -40,8 +41,7 @@ from penchant.wire.lines import (
 )
 from penchant.wire.placements import MAX_PLACEMENT_VERSIONS, MAX_PLACEMENTS, encode_placement
 from penchant.wire.preferences import encode_preferences
-from penchant.wire.settings import read_settings
-from penchant.wire.words import encode_word_rule
+from penchant.wire.settings import read_settings, setting_members
 
 
 class StoredBatch(NamedTuple):
@@ -67,7 +67,7 @@ class StoredTarget:
             "actor": actor,
             "bypasses_review": True,
         }
-        self._writer = WordWriter(storage)
+        self._writer = KeywordWriter(storage)
         self.address = f"{address} {account}/{source}"
 
     def created_at(self) -> str:
@@ -86,9 +86,12 @@ class StoredTarget:
         return members
 
     def create(self, settings: Mapping[str, Any]) -> None:
-        """Make the source, with these settings, in one transaction, unless somebody else has made it."""
-        made = read_settings(settings)
-        stored, words = encode_settings(made), encode_word_rule(made.words)
+        """Make the source, with these settings, in one transaction, unless somebody else has made it.
+
+        Those of packages that are not installed are left out.
+        """
+        made = read_settings({key: value for key, value in settings.items() if key in setting_members()})
+        stored, words = encode_settings(made), rule_of(made)
         self._writer.submit(SubmitPieces(**self._whose, pieces=(), settings=stored, words=words))
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> StoredBatch:

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from penchant.enrichment import figures_of, rule_of
 from penchant.findings import CategorySpread, Reach, telling_by_category, vocabulary
 from penchant.model import SourceSettings
 from penchant.settings import closed_image_hosts
 from penchant.storage import user_key
 from penchant.wire.attributes import decode_stored_extra
-from penchant.wire.stored import decode_stored_label, decode_stored_piece
-from penchant.wire.words import words_of_piece
-from penchant.words import AUTO, NONE, kept_words
+from penchant.wire.stored import PieceReading, decode_stored_piece
 from penchant_engine.index import Filter, Snapshot, Strings, Tally
 from penchant_engine.index.building import build_segment
 from penchant_engine.model import DAY_MS, InteractionType
@@ -37,7 +36,6 @@ _ROWS = 50_000
 """Interactions that are counted at once."""
 LOOKED_AT = 2_000
 """Pieces whose pictures are looked at: the first ones."""
-LOOKED_AT_FOR_LANGUAGE = 500
 MAX_CATEGORIES = 50
 """Categories of which a verdict tells, those that tell most first."""
 Row = tuple[bytes, str, InteractionType, int, int]
@@ -63,11 +61,8 @@ class JudgedSource:
 
 def sampled_source(sample: Any, settings: SourceSettings, count: int, now: int) -> JudgedSource:
     """Return the source that the first of so many pieces make, with what is known of what people did."""
-    rule = settings.words
-    read = [
-        decode_stored_piece(body, now, words=() if rule is None else words_of_piece(body, rule).words)
-        for body in sample.pieces.values()
-    ]
+    reading = PieceReading(rule_of(settings))
+    read = [decode_stored_piece(body, now, keywords=reading.keywords_of_draft(body)) for body in sample.pieces.values()]
     return JudgedSource(
         snapshot=Snapshot.of_segment(build_segment(read)) if read else Snapshot.empty(),
         piece_count=count,
@@ -104,7 +99,7 @@ def count_figures(source: JudgedSource, pieces: Collection[bytes], now: int) -> 
         "categories": [_category(each, telling) for each in terms.spread[:MAX_CATEGORIES]],
         "pictureHosts": _picture_hosts(pieces, source),
         "idle": [name for name in noise if weights.get(name, 1)],
-        "language": _language_of_short_texts(pieces, source.settings),
+        **figures_of(pieces, source.settings),
         **audience,
     }
 
@@ -150,23 +145,6 @@ def _audience(source: JudgedSource, now: int) -> tuple[dict[str, Any], dict[str,
         return audience, {}
     judged = telling_by_category(matrix, catalogue)
     return audience, {each.name: round(each.telling, 2) for each in judged.categories}
-
-
-def _language_of_short_texts(pieces: Collection[bytes], settings: SourceSettings) -> str:
-    """Return the language of all texts together where most of them tell none by themselves; "" otherwise.
-
-    A title has no three stop words: "The Firm" and "The Son" are then alike.
-    """
-    rule = settings.words
-    if rule is None or rule.language != AUTO:
-        return ""
-    kept = [words_of_piece(body, rule) for body in islice(pieces, LOOKED_AT_FOR_LANGUAGE)]
-    telling = [each.language != NONE for each in kept if each.words]
-    if 2 * sum(telling) >= len(telling):
-        return ""
-    labels = (decode_stored_label(body) or "" for body in islice(pieces, LOOKED_AT_FOR_LANGUAGE))
-    language = kept_words(["\n".join(labels)], rule).language
-    return "" if language == NONE else language
 
 
 def _picture_hosts(pieces: Collection[bytes], source: JudgedSource) -> list[str]:

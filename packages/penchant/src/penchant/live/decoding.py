@@ -47,8 +47,8 @@ class PieceReader:
         filters_of: list[int] = []
         filters: dict[bytes, int] = {}
         for change in changes:
-            words = self._reading.words_of(change.body, change.words)
-            piece = decode_stored_keywords(change.body, self._terms_in, words)
+            keywords = self._reading.keywords_of(change.body, change.words)
+            piece = decode_stored_keywords(change.body, self._terms_in, keywords)
             terms += piece.weights
             weights += piece.weights.values()
             counts.append(len(piece.weights))

@@ -7,9 +7,9 @@ from typing import Any, Protocol, Self, TypeVar
 from penchant.clock import Clock
 from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
+from penchant.live.keyword_writer import KeywordTasks
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
-from penchant.live.word_writer import WordTasks
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
@@ -59,7 +59,7 @@ class Services:
     access: AccessControl
     usage: Usage
     content: Content
-    words: WordTasks
+    words: KeywordTasks
     changes: Changes
     people: People
     people_cache: PeopleCache

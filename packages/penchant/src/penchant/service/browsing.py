@@ -18,11 +18,9 @@ from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 from penchant.wire.attributes import decode_stored_extra
 from penchant.wire.stored import decode_stored_card, decode_stored_label
-from penchant.wire.words import words_of_piece
-from penchant.words import NO_KEPT_WORDS, WordRule
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index.browsing import pieces_having
-from penchant_engine.model import DAY_MS, Term
+from penchant_engine.model import DAY_MS, WORDS_CATEGORY, Term
 
 PAGE = 50
 """Pieces on a page."""
@@ -277,21 +275,23 @@ class SourceBrowser:
         """Return the texts to which a JSON pointer leads in the extras of some pieces, of those that have one."""
         return await self._told(view, ids, lambda body: decode_stored_extra(body, pointer))
 
-    async def word_changes(self, view: View, rule: WordRule | None, ids: Sequence[str]) -> list[WordChange]:
-        """Return what another rule of words, or none, would change for some pieces, of those that there are."""
+    async def word_changes(
+        self, view: View, make: Callable[[bytes], tuple[str, Sequence[str]]], ids: Sequence[str]
+    ) -> list[WordChange]:
+        """Return what other words, made with their language, would change for some pieces, of those that there are."""
         bodies = await self._bodies(view, ids)
 
         def change(piece_id: str, body: bytes) -> WordChange:
-            before = view.reading.words_of_draft(body)
-            after = NO_KEPT_WORDS if rule is None else words_of_piece(body, rule)
-            come = [word for word in after.words if word not in before]
+            before = view.reading.keywords_of_draft(body).get(WORDS_CATEGORY, ())
+            language, after = make(body)
+            come = [word for word in after if word not in before]
             return WordChange(
                 id=piece_id,
                 label=decode_stored_label(body),
-                language=after.language,
+                language=language,
                 come=come,
-                go=[word for word in before if word not in after.words],
-                stay=len(after.words) - len(come),
+                go=[word for word in before if word not in after],
+                stay=len(after) - len(come),
             )
 
         def changes() -> list[WordChange]:

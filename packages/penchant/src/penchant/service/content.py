@@ -16,16 +16,17 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
+from penchant.enrichment import rule_of
 from penchant.errors import RateExceeded, UnknownPiece, UnknownSource, invalid_parameter
 from penchant.live.database import AsyncStorage
+from penchant.live.keyword_writer import KeywordTasks, replace_settings
 from penchant.live.views import View, Views
-from penchant.live.word_writer import WordTasks, replace_settings
 from penchant.model import EncodedPiece, ListKind, SourceSettings
 from penchant.service.access import Access
 from penchant.service.shares import AccountShares
@@ -47,11 +48,10 @@ from penchant.telemetry import Metrics
 from penchant.wire import decode_stored_settings, encode_settings, format_timestamp
 from penchant.wire.answers import Receipt, SourceStatus
 from penchant.wire.pieces import Submission
-from penchant.wire.stored import PieceReading, body_with_words
-from penchant.wire.words import encode_word_rule
+from penchant.wire.stored import PieceReading, body_with
 
 MINUTE_S = 60.0
-WORDS_TIMEOUT_S = 10.0
+KEYWORDS_TIMEOUT_S = 10.0
 """How long an answer waits for the words of all pieces: those of some ten thousand are worked out by then."""
 
 
@@ -102,7 +102,7 @@ async def settings_now(database: AsyncStorage, account_id: int, source: str) -> 
 class Curation:
     """The lists and settings of sources."""
 
-    def __init__(self, database: AsyncStorage, views: Views, words: WordTasks) -> None:
+    def __init__(self, database: AsyncStorage, views: Views, words: KeywordTasks) -> None:
         self._database = database
         self._views = views
         self._words = words
@@ -148,7 +148,7 @@ class Curation:
                 # Whatever release wrote them: so it is seen in the transaction, too, that nothing changes.
                 command = replace(command, settings=stored)
         outcome = await self._database.change(command)
-        if not outcome.pending or not await self._words.settle((access.account_id, source), WORDS_TIMEOUT_S):
+        if not outcome.pending or not await self._words.settle((access.account_id, source), KEYWORDS_TIMEOUT_S):
             return outcome
         head = await self._views.head(access.account_id, source, min_version=outcome.version)
         return outcome._replace(version=head.version)
@@ -291,7 +291,7 @@ class Content:
     """The pieces of sources."""
 
     def __init__(
-        self, database: AsyncStorage, views: Views, metrics: Metrics, settings: CurrentSettings, words: WordTasks
+        self, database: AsyncStorage, views: Views, metrics: Metrics, settings: CurrentSettings, words: KeywordTasks
     ) -> None:
         self._database = database
         self._words = words
@@ -318,7 +318,7 @@ class Content:
             max_sources=access.plan.sources,
             max_pieces=access.plan.pieces_per_source,
             settings=b"" if settings is None else encode_settings(settings),
-            words=b"" if settings is None else encode_word_rule(settings.words),
+            words=rule_of(settings),
         )
         with await self._creating(access, source):
             outcome = await self._words.submit(command)
@@ -390,11 +390,11 @@ class Content:
         return head, body
 
     async def some(
-        self, access: Access, source: str, ids: Sequence[str], *, words: bool = False, min_version: int = 0
+        self, access: Access, source: str, ids: Sequence[str], *, included: Collection[str] = (), min_version: int = 0
     ) -> tuple[SourceHead, dict[str, bytes]]:
         """Return some pieces as stored, by id, and where the source was then; unknown ones are left out.
 
-        With ``words`` each has a member of them, where it has any or would get some.
+        Each has ``included`` keywords of packages as a member, where it has any or would get some.
         """
         await self._views.head(access.account_id, source, min_version=min_version)
 
@@ -403,7 +403,8 @@ class Content:
             head, rule, pieces = stored.read_with_rule(access.account_id, source, ids)
             reading = PieceReading(rule)
             return head, {
-                piece_id: body_with_words(piece, reading) if words else piece.body for piece_id, piece in pieces.items()
+                piece_id: body_with(piece, reading, included) if included else piece.body
+                for piece_id, piece in pieces.items()
             }
 
         return await self._database.in_thread(read)

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import UNSET
 
 from penchant.clock import SYSTEM_CLOCK, Clock
+from penchant.enrichment import rule_of
 from penchant.errors import (
     DraftChanged,
     Fault,
@@ -29,11 +30,11 @@ from penchant.errors import (
     invalid_parameter,
 )
 from penchant.live.database import AsyncStorage
+from penchant.live.keyword_writer import KeywordTasks
 from penchant.live.views import View, Views
-from penchant.live.word_writer import WordTasks
 from penchant.model import EncodedPiece, ListChange, ListKind, PieceLimits, Scope, SourceSettings
 from penchant.service.access import Access, AccessControl, Grant
-from penchant.service.content import WORDS_TIMEOUT_S, Curation
+from penchant.service.content import KEYWORDS_TIMEOUT_S, Curation
 from penchant.service.grants import PERSON, editor_again
 from penchant.service.placements.lists import check_quotas
 from penchant.service.placements.versions import PlacementInForce, planned, read_row
@@ -65,7 +66,6 @@ from penchant.wire.placements import (
     placement_problem,
 )
 from penchant.wire.syntax import pointer
-from penchant.wire.words import encode_word_rule
 
 ATTEMPTS = 5
 """How often a draft is published whose source others change at the same moment."""
@@ -88,7 +88,7 @@ class Drafts:
         self,
         database: AsyncStorage,
         views: Views,
-        words: WordTasks,
+        words: KeywordTasks,
         access: AccessControl,
         metrics: Metrics,
         *,
@@ -330,7 +330,7 @@ class Drafts:
                 if attempt == ATTEMPTS - 1:
                     raise
                 continue
-            if outcome.pending and await self._words.settle(name, WORDS_TIMEOUT_S):
+            if outcome.pending and await self._words.settle(name, KEYWORDS_TIMEOUT_S):
                 head = await self._views.head(*name, min_version=outcome.version)
                 return replace(outcome, version=head.version)
             return outcome
@@ -345,7 +345,7 @@ class Drafts:
         return PublishDraft(
             **_shared(act, basis),
             settings=None if settings is None else encode_settings(settings),
-            word_rule=b"" if edits.settings is None else encode_word_rule(edits.settings.words),
+            word_rule=rule_of(edits.settings),
             lists=edits.lists,
             changes=edits.changes,
             placements=[_edit(each) for each in planned(in_force, edits.placements or {})],
@@ -382,12 +382,11 @@ def _undoing(act: DraftAct[Any], basis: DraftBasis, replaced: ReplacedState) -> 
             old = PlacementRow(name=name, version=0, recorded_at=0, actor="", body=body, assignment=assignment)
             placements[name] = read_row(old)
     settings = replaced.settings
-    words = None if settings is None else decode_stored_settings(settings).words
     return PublishDraft(
         **_shared(act, basis),
         undoes=True,
         settings=settings,
-        word_rule=encode_word_rule(words),
+        word_rule=rule_of(None if settings is None else decode_stored_settings(settings)),
         lists={ListKind(kind): ids for kind, ids in replaced.lists.items()},
         placements=[_edit(each) for each in planned([read_row(row) for row in basis.placements], placements)],
         pieces=[EncodedPiece(id=each, body=body) for each, body in replaced.pieces.items() if body is not None],

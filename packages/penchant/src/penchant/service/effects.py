@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
+from penchant.enrichment import read_anew, read_as
 from penchant.errors import Fault, InvalidInput, PreviewTooLarge, TooFewPieces, UnknownPiece
 from penchant.findings import spread_ids
 from penchant.live.database import AsyncStorage
@@ -47,8 +48,6 @@ PEOPLE_IN_PLACEMENTS = 10
 """People whose lists of each placement are shown."""
 MAX_SPREAD = 5_000
 """Pieces of which there are lists in that time, about: as many are spread over the catalogue."""
-_READ_ANEW = ("words", "vocabulary", "attributes")
-"""Settings by which all pieces would have to be read anew, with their names in the interface."""
 
 Made = TypeVar("Made")
 Subject = TypeVar("Subject")
@@ -267,9 +266,7 @@ async def _in_time(make: Callable[[Subject], Awaitable[Made]], subjects: Sequenc
 def _comparable(view: View, edits: DraftEdits) -> tuple[SourceSettings, list[str]]:
     """Return the settings under which lists can be compared, and what of the edits that leaves out."""
     current, wanted = view.settings, edits.settings or view.settings
-    changed = [name for name in _READ_ANEW if getattr(current, name) != getattr(wanted, name)]
-    kept = {name: getattr(current, name) for name in changed}
-    return replace(wanted, **kept), [f"/settings/{name}" for name in changed]
+    return read_as(current, wanted), [f"/settings/{name}" for name in read_anew(current, wanted)]
 
 
 def _require_pieces(before: View, after: View, pieces: Sequence[str]) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 
 from penchant.errors import FeatureNotInPlan, OutsideScope
 from penchant.model import VIEWER_SCOPES, Role, Scope
+from penchant.normalizing import normalize
 from penchant.service.access import Access, Grant, Session
 from penchant.settings import NodeSettings
 from penchant.storage import account_number
-from penchant.words import normalize
 
 PERSON = "person:"
 """Before the name of a person in the audit log: no id of a key has a colon."""

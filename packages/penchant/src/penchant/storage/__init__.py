@@ -24,11 +24,11 @@ from penchant.storage.piece_writes import (
     DeleteSource,
     PieceDeletion,
     PieceSubmission,
-    StoreWords,
+    StoreKeywords,
     SubmitPieces,
 )
 from penchant.storage.records import (
-    NO_WORDS,
+    NO_KEYWORDS,
     AccountUsage,
     AuditEntry,
     ChangeListing,
@@ -39,14 +39,14 @@ from penchant.storage.records import (
     InteractionQuery,
     InteractionsFeed,
     KeyRecord,
+    KeywordRules,
+    KeywordRulesChanged,
     PieceChange,
     RecordedChanges,
     SourceCuration,
     SourceExport,
     SourceHead,
     StoredPerson,
-    WordRules,
-    WordRulesChanged,
 )
 from penchant.storage.storage import Storage, open_storage
 from penchant.storage.transaction import Command, Result, SourceChange

@@ -6,9 +6,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import delete, insert, select, update
 
+from penchant.enrichment import with_absent
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, ListKind
-from penchant.storage.records import WordRules
+from penchant.storage.records import KeywordRules
 from penchant.storage.schema import CONTENT, lists, sources
 from penchant.storage.source_reader import rules_of, stored_settings
 from penchant.storage.steering_versions import SETTINGS, SteeringVersion, encode_list, keep_version
@@ -148,11 +149,13 @@ def store_list(
 
 def store_settings(transaction: WriteTransaction, row: Any, settings: bytes, words: bytes, live: int) -> bool:
     """Store settings, and by which rule pieces are to have words; return whether these are to be worked out."""
-    # Without pieces, and without words, there is nothing to work out first.
+    # What packages that are not installed have made stays.
+    words = with_absent(bytes(rules_of(row).wanted), words)
+    # Without pieces, and without keywords, there is nothing to work out first.
     in_force = words if not live or not words else rules_of(row).in_force
     transaction.connection.execute(
         update(sources)
         .where(sources.c.source_id == row.source_id)
         .values(settings=settings, words=in_force, words_wanted=words)
     )
-    return WordRules(in_force, words).are_different
+    return KeywordRules(in_force, words).are_different

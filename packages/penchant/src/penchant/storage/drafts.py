@@ -56,7 +56,7 @@ from penchant.storage.placements import (
     remove_placement,
     store_placement,
 )
-from penchant.storage.records import NO_WORDS, WordRules
+from penchant.storage.records import NO_KEYWORDS, KeywordRules
 from penchant.storage.rows.tables import OPEN_STATES, drafts
 from penchant.storage.schema import CONTENT, sources
 from penchant.storage.source_reader import rules_of, stored_settings
@@ -282,7 +282,7 @@ class PublishDraft(DraftAct[DraftPublication]):
     by now, it fails with `DraftChanged`. Without ``force`` it fails with `OutdatedDraft` where what the draft edits is
     no longer as it was. ``settings`` and ``lists`` that are ``None`` or missing stay as they are; a list of which there
     is a change is changed by that alone, whatever it is by now, unless it is forced. Pieces of ``removed``
-    ids are deleted. Fails with `TooManyPieces` and `TooManyPlacements`, too, and with `WordRulesChanged`.
+    ids are deleted. Fails with `TooManyPieces` and `TooManyPlacements`, too, and with `KeywordRulesChanged`.
     """
 
     undoes: bool = False
@@ -296,7 +296,7 @@ class PublishDraft(DraftAct[DraftPublication]):
     placements: Sequence[PlacementEdit] = ()
     pieces: Sequence[EncodedPiece] = ()
     removed: Sequence[str] = ()
-    rules: WordRules = NO_WORDS
+    rules: KeywordRules = NO_KEYWORDS
     max_pieces: int | None = None
     max_versions: int
     max_placements: int

@@ -14,7 +14,7 @@ from penchant.model import EncodedPiece
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, BodyWriter, forget_dictionaries
 from penchant.storage.hashing import source_id
-from penchant.storage.records import NO_WORDS, PieceRow, WordRules, WordRulesChanged
+from penchant.storage.records import NO_KEYWORDS, KeywordRules, KeywordRulesChanged, PieceRow
 from penchant.storage.schema import (
     CODEC_JSON,
     CONTENT,
@@ -51,14 +51,14 @@ class SubmitPieces(SourceCommand[PieceSubmission]):
     """Store pieces (ids are distinct), replacing those of the same id; makes the source where it is missing.
 
     Fails with `TooManySources` or `TooManyPieces` where a limit is given and would be passed by a new source
-    or by new ids, with `WordRulesChanged` where the pieces have not the words of the rules of the source. A source that
-    is made has ``settings``, and words by the rule ``words``.
+    or by new ids, with `KeywordRulesChanged` where the pieces have not the keywords of the rules of the source. A
+    source that is made has ``settings``, and keywords by the rule ``words``.
     """
 
     pieces: Sequence[EncodedPiece]
     max_sources: int | None = None
     max_pieces: int | None = None
-    rules: WordRules = NO_WORDS
+    rules: KeywordRules = NO_KEYWORDS
     settings: bytes = b""
     words: bytes = b""
 
@@ -71,7 +71,7 @@ class SubmitPieces(SourceCommand[PieceSubmission]):
         """Store the pieces, each at a version of its own, making the source where it is missing."""
         row = transaction.lock_source(self, CONTENT)
         if row is None or row.deleted:
-            require_rules(self.rules, WordRules(self.words, self.words))
+            require_rules(self.rules, KeywordRules(self.words, self.words))
             _check_sources(transaction, self)
             # Before anything is written: a submission that is refused makes no source.
             require_room(self.max_pieces, len(self.pieces), len(self.pieces))
@@ -148,7 +148,7 @@ class DeleteSource(SourceCommand[PieceDeletion]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreWords(SourceCommand[SourceChange]):
+class StoreKeywords(SourceCommand[SourceChange]):
     """Store words of pieces, by id and version as they were read, worked out by the rule ``wanted``.
 
     With ``adopts`` that rule is in force from now on, which is one change of the source. Where another rule is wanted
@@ -170,7 +170,7 @@ class StoreWords(SourceCommand[SourceChange]):
                 for piece_id, version, words in self.words
             ]
             # By the version, too: a piece that was replaced meanwhile came with words by this rule.
-            transaction.connection.execute(statements.STORE_WORDS, values)
+            transaction.connection.execute(statements.STORE_KEYWORDS, values)
         if not self.adopts or rules_of(row).in_force == self.wanted:
             return SourceChange(row.version)
         transaction.connection.execute(
@@ -254,10 +254,10 @@ def require_room(most: int | None, live: int, created: int) -> None:
         raise TooManyPieces(f"The plan allows {most} pieces in a source; it would have {live}.")
 
 
-def require_rules(given: WordRules, rules: WordRules) -> None:
-    """Raise `WordRulesChanged` unless the pieces of a submission have words by these rules."""
+def require_rules(given: KeywordRules, rules: KeywordRules) -> None:
+    """Raise `KeywordRulesChanged` unless the pieces of a submission have words by these rules."""
     if given != rules:
-        raise WordRulesChanged(rules)
+        raise KeywordRulesChanged(rules)
 
 
 def _check_sources(transaction: WriteTransaction, command: SubmitPieces) -> None:

@@ -234,7 +234,7 @@ class SourceExport:
     read: PartReader
 
 
-class WordRules(NamedTuple):
+class KeywordRules(NamedTuple):
     """Rules by which the pieces of a source have words, as they are stored: the one in force, and the one wanted."""
 
     in_force: bytes = b""
@@ -246,24 +246,24 @@ class WordRules(NamedTuple):
         return self.in_force != self.wanted
 
 
-NO_WORDS = WordRules()
+NO_KEYWORDS = KeywordRules()
 
 
-class WordRulesChanged(PenchantError):
+class KeywordRulesChanged(PenchantError):
     """Pieces were to be stored with words by other rules than the source has by now, ``rules``."""
 
-    def __init__(self, rules: WordRules) -> None:
+    def __init__(self, rules: KeywordRules) -> None:
         super().__init__("The words of texts are worked out by another rule by now; send it again.")
         self.rules = rules
 
 
-class WordsState(NamedTuple):
+class EnrichedSource(NamedTuple):
     """Where a source stands with words: its settings, the rule of these that was seen last, and the one in force."""
 
     account_id: int
     source: str
     settings: bytes
-    rules: WordRules
+    rules: KeywordRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,8 +134,8 @@ sources = Table(
     Column("words_wanted", LargeBinary),
     Column("own_events", Boolean),
 )
-"""``words`` is the rule by which pieces have words of their texts, ``words_wanted`` that of the settings: where the two
-differ, words by it are being worked out. Null or empty is none. ``own_events`` says that no event id has a key that
+"""``words`` is the rule by which packages make keywords of pieces, ``words_wanted`` that of the settings: where the two
+differ, keywords by it are being made. Null or empty is none. ``own_events`` says that no event id has a key that
 people share, as 0.1.0 gave them (`storage.hashing.shared_event_key`); null that one may."""
 counters = Table(
     "counters",
@@ -162,7 +162,7 @@ pieces = Table(
     Column("body", LargeBinary, nullable=False),
     Column("words", LargeBinary),
 )
-"""``words`` has a line for each rule that is in force or wanted (`penchant.wire.words`), and counts for no version.
+"""``words`` has a line for each rule that is in force or wanted (`penchant.enrichment`), and counts for no version.
 
 Of a deleted piece, ``first_submitted_at`` is the moment of the deletion (tombstones are purged by age)."""
 # By it followers read the rows above their cursor. Unique: no version is given twice.

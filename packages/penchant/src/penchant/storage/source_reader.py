@@ -32,13 +32,13 @@ from penchant.storage.records import (
     FeedCursor,
     InteractionChange,
     InteractionsFeed,
+    KeywordRules,
     PieceChange,
     PieceListing,
     PieceText,
     SourceCuration,
     SourceExport,
     SourceHead,
-    WordRules,
 )
 from penchant.storage.schema import (
     ERASURE_CODE,
@@ -67,9 +67,9 @@ def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead
     return SourceHead(*row[:11])
 
 
-def rules_of(row: Any) -> WordRules:
+def rules_of(row: Any) -> KeywordRules:
     """Return the rules of words in a row of `statements.HEAD`."""
-    return WordRules(bytes(row.words or b""), bytes(row.words_wanted or b""))
+    return KeywordRules(bytes(row.words or b""), bytes(row.words_wanted or b""))
 
 
 class SourceReader:
@@ -93,7 +93,7 @@ class SourceReader:
         self._streams = contextlib.ExitStack()
 
     @property
-    def rules(self) -> WordRules:
+    def rules(self) -> KeywordRules:
         """By which rules the pieces have words."""
         return rules_of(self._row)
 

@@ -14,15 +14,15 @@ from penchant.storage.hashing import source_id
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
+    EnrichedSource,
     FeedCursor,
     InteractionsFeed,
+    KeywordRules,
     PieceListing,
     PieceText,
     SourceCuration,
     SourceExport,
     SourceHead,
-    WordRules,
-    WordsState,
 )
 from penchant.storage.schema import accounts, sources
 from penchant.storage.source_reader import BATCH_ROWS, SourceReader, stored_settings, to_head
@@ -96,13 +96,13 @@ class SourceStore:
         with self._transactions.read() as connection:
             return stored_settings(connection, source_id)
 
-    def list_with_words(self) -> list[WordsState]:
+    def list_enriched(self) -> list[EnrichedSource]:
         """Return the sources of all accounts whose pieces have words, or are to have some."""
         columns = (sources.c.account_id, sources.c.name, sources.c.settings, sources.c.words, sources.c.words_wanted)
         some = or_(func.length(sources.c.words) > 0, func.length(sources.c.words_wanted) > 0)
         with self._transactions.read() as connection:
             return [
-                WordsState(row[0], row[1], bytes(row[2]), WordRules(bytes(row[3] or b""), bytes(row[4] or b"")))
+                EnrichedSource(row[0], row[1], bytes(row[2]), KeywordRules(bytes(row[3] or b""), bytes(row[4] or b"")))
                 for row in connection.execute(select(*columns).where(sources.c.deleted.is_(False), some))
             ]
 
@@ -164,7 +164,7 @@ class PieceStore:
         _, pieces = self.read_with_head(account_id, source, ids)
         return {piece_id: piece.body for piece_id, piece in pieces.items()}
 
-    def read_texts(self, account_id: int, source: str, after: str, limit: int) -> tuple[WordRules, list[PieceText]]:
+    def read_texts(self, account_id: int, source: str, after: str, limit: int) -> tuple[KeywordRules, list[PieceText]]:
         """Return the rules of words of a source, and its pieces past an id, ascending, with what is kept of theirs."""
         with _open_reader(self._transactions, account_id, source) as reader:
             return reader.rules, reader.texts(after, limit)

@@ -72,7 +72,7 @@ _HEADS = (
         (_interacted.c.source_id == sources.c.source_id) & (_interacted.c.kind == literal_column(str(INTERACTIONS))),
     )
 )
-STORE_WORDS = (
+STORE_KEYWORDS = (
     update(pieces)
     .where(
         pieces.c.source_id == bindparam("number"),

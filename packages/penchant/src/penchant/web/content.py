@@ -1,7 +1,9 @@
 """A source's pieces: submit, list, follow, read, delete."""
 
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+from penchant.enrichment import enrichments
 from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_parameter
 from penchant.model import EncodedPiece, Scope, SourceSettings
 from penchant.service.changes import ChangePage, ChangeRequest, history_of
@@ -9,14 +11,21 @@ from penchant.service.content import ListingPage
 from penchant.storage import PieceDeletion
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
-from penchant.web.parameters import DELETED, HISTORY, INCLUDE_WORDS, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT, WORDS
+from penchant.web.parameters import (
+    AUTOMATIC,
+    DELETED,
+    HISTORY,
+    INCLUDE_KEYWORDS,
+    MIN_VERSION,
+    PAGE_LIMIT,
+    SINCE,
+    SKIP,
+    WAIT,
+)
 from penchant.wire import decode_submission, encode, format_timestamp
 from penchant.wire.lines import begin_line, delete_line, end_line, upsert_line
 from penchant.wire.lists import decode_asked, decode_ids
-from penchant.wire.pieces import PieceWords, WordsPreview, decode_words_preview
 from penchant.wire.stored import public_body
-from penchant.wire.words import encode_word_setting, words_of_piece
-from penchant.words import WordRule
 
 CONTENT = OperationTable(Operation, "content")
 
@@ -35,7 +44,7 @@ MAX_READ = 1_000
     status=202,
     creates_source=True,
     body_kind=CONTENT_BODY,
-    parameters=(WORDS,),
+    parameters=AUTOMATIC,
     body="Submission",
     answer="Receipt",
     errors=("too-many-entries", "too-many-pieces", "too-many-sources"),
@@ -44,34 +53,10 @@ async def submit_content(call: Call) -> Answer:
     """Submit up to 2,000 pieces; the first submission makes the source."""
     limits = call.services.settings.piece_limits
     submission = await call.decode_body(lambda body: decode_submission(body, limits))
-    settings = SourceSettings(words=WordRule()) if call.values()["words"] else None
+    wanted = [each.automatic for name, each in enrichments().items() if each.automatic and call.values()[name]]
+    settings = functools.reduce(SourceSettings.having, wanted, SourceSettings()) if wanted else None
     receipt = await call.services.content.submit_pieces(call.access, call.source, submission, settings)
     return Answer(status=202, body=encode(receipt), version=receipt.version)
-
-
-@CONTENT.operation(
-    "POST",
-    "/{source}/preview/words",
-    about=NOBODY,
-    scope=Scope.WRITE,
-    body_kind=CONTENT_BODY,
-    body="Texts",
-    answer="WordsPreview",
-    errors=("too-many-entries",),
-)
-async def preview_words(call: Call) -> Answer:
-    """The words that up to 100 pieces would get; nothing is stored."""
-    view = await call.view()
-    limits = call.services.settings.piece_limits
-    given, pieces = await call.decode_body(lambda body: decode_words_preview(body, limits))
-    rule = given or view.settings.words or WordRule()
-
-    def found() -> bytes:
-        content = [(piece_id, words_of_piece(body, rule)) for piece_id, body in pieces]
-        entries = [PieceWords(id=each, language=kept.language, words=kept.words) for each, kept in content]
-        return encode(WordsPreview(content=entries, words=encode_word_setting(rule)))
-
-    return Answer(body=await call.services.database.in_thread(found), version=view.head.version)
 
 
 @CONTENT.operation(
@@ -236,17 +221,17 @@ async def get_content(call: Call) -> Answer:
     about=NOBODY,
     in_browsers=True,
     scope=Scope.READ,
-    parameters=(INCLUDE_WORDS, MIN_VERSION),
+    parameters=(INCLUDE_KEYWORDS, MIN_VERSION),
     body="ContentIds",
     answer="PiecesById",
     errors=("too-many-entries",),
 )
 async def read_content(call: Call) -> Answer:
     """Read up to 1,000 pieces by their ids, in the order asked."""
-    words = bool(call.values()["include"])
+    included = call.values()["include"]
     ids = list(dict.fromkeys(await call.decode_body(lambda body: decode_asked(body, MAX_READ))))
     some = call.services.content.some
-    head, stored = await some(call.access, call.source, ids, words=words, min_version=call.min_version())
+    head, stored = await some(call.access, call.source, ids, included=included, min_version=call.min_version())
     if call.is_in_browser:
         view = await call.view()
         moment = call.services.lists.now(view)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from penchant.enrichment import enrichments
 from penchant.model import MAX_ID_LENGTH
 from penchant.web.query import Parameter, QueryParameters, integer
 from penchant.wire import id_problem
@@ -13,7 +14,6 @@ from penchant.wire.stored import include_problem
 from penchant.wire.syntax import hundredths_of
 from penchant.wire.text import name_problem
 from penchant.wire.times import parse_date
-from penchant.words import AUTO
 from penchant_engine.index.people.popularity import HALF_LIFE_DAYS
 from penchant_engine.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
 
@@ -39,6 +39,7 @@ _ALGORITHMS = {
     "cosine similarity": Algorithm.COSINE,
 }
 _TWO_WORDS = re.compile(r"(jaccard|cosine)[-_ ]?(index|similarity)")
+_AUTO = "auto"
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -84,16 +85,17 @@ def _read_include(query: QueryParameters) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _read_include_words(query: QueryParameters) -> tuple[str, ...]:
+def _read_include_keywords(query: QueryParameters) -> tuple[str, ...]:
     names = query.separated("include")
-    if any(name != "words" for name in names):
-        raise ValueError("Found another member; words is accepted: pieces have the others anyway.")
-    return tuple(names[:1])
+    if any(name not in enrichments() for name in names):
+        accepted = f"{' or '.join(enrichments())} is accepted: pieces have the others anyway."
+        raise ValueError(f"Found another member; {accepted if enrichments() else 'none is accepted.'}")
+    return tuple(dict.fromkeys(names))
 
 
-def _read_words(text: str) -> str:
-    if text != AUTO:
-        raise ValueError(f"Found another value; {AUTO} is accepted.")
+def _read_automatic(text: str) -> str:
+    if text != _AUTO:
+        raise ValueError(f"Found another value; {_AUTO} is accepted.")
     return text
 
 
@@ -260,23 +262,28 @@ INCLUDE_SEEN = Parameter(
 )
 INCLUDE = Parameter(
     name="include",
-    description="What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, "
-    "`words`; repeated, or separated by commas that are not encoded.",
+    description="What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`"
+    f"{''.join(f', `{name}`' for name in enrichments())}; repeated, or separated by commas that are not encoded.",
     schema={"type": "array", "items": {"type": "string"}},
     read_all=_read_include,
 )
-INCLUDE_WORDS = Parameter(
+INCLUDE_KEYWORDS = Parameter(
     name="include",
-    description="`words`: pieces come with the words of their texts.",
-    schema={"type": "array", "items": {"type": "string", "enum": ["words"]}},
-    read_all=_read_include_words,
+    description="; ".join(f"`{name}`: pieces come with {each.included}" for name, each in enrichments().items()) + ".",
+    schema={"type": "array", "items": {"type": "string"} | ({"enum": [*enrichments()]} if enrichments() else {})},
+    read_all=_read_include_keywords,
 )
-WORDS = Parameter(
-    name="words",
-    description="`auto`: a source that this submission makes takes words of labels and descriptions as keywords.",
-    schema={"type": "string", "enum": ["auto"]},
-    read=_read_words,
+AUTOMATIC = tuple(
+    Parameter(
+        name=name,
+        description=f"`{_AUTO}`: {each.explained}",
+        schema={"type": "string", "enum": [_AUTO]},
+        read=_read_automatic,
+    )
+    for name, each in enrichments().items()
+    if each.automatic is not None
 )
+"""By which a submission makes a source whose pieces get keywords of packages."""
 FILL = Parameter(
     name="fill",
     description="`false` leaves out pieces that nothing speaks for.",

@@ -62,6 +62,13 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """The member in front of which a setting of a package stands."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """What the schema says of a member in words."""
 

@@ -13,7 +13,7 @@ plain, and to see that costs a third as much.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic
 
@@ -60,8 +60,6 @@ from penchant.wire.syntax import (
 )
 from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import complete_offset
-from penchant.wire.words import WORDS_SHAPE, WordSettings
-from penchant.words import WordRule
 from penchant_engine.model import MAX_WEIGHT, IndexedPiece
 from penchant_engine.moments import parse_timestamp
 
@@ -345,51 +343,16 @@ def decode_draft(
     given, piece = _read_draft(msgspec.Raw(body), "", scan)
     scan.faults.raise_any()
     stored = encode(piece)
-    draft = decode_stored_piece(stored, 0, reading=reading, words=reading.words_of_draft(stored))
+    draft = decode_stored_piece(stored, 0, reading=reading, keywords=reading.keywords_of_draft(stored))
     return (None, replace(draft, id="")) if given is None else (draft.id, draft)
 
 
-MAX_PREVIEWED_PIECES = 100
-"""Pieces whose words one request previews (interface, section 11)."""
+def decode_drafts(
+    body: bytes, most: int, limits: PieceLimits, read: Callable[[Mapping[str, Any], Faults], None]
+) -> list[tuple[str | None, bytes]]:
+    """Return pieces that are not stored: each one's id, where it has one, and its body as it would be stored.
 
-
-class Texts(Record, frozen=True, kw_only=True):
-    """Pieces whose words are to be shown, by a rule or by that of the source."""
-
-    content: Annotated[
-        Sequence[Piece | Mapping[str, Any]],
-        described({"type": "array", "items": ref("Draft"), "maxItems": MAX_PREVIEWED_PIECES}),
-        Example([{"id": "jaws", "label": "Jaws", "categories": {}}]),
-    ]
-    words: Annotated[WordSettings | UnsetType, described(ref("Words"))] = UNSET
-
-
-TEXTS = Body(
-    Texts, takes_null=False, description="Pieces whose words are to be shown, by a rule or by that of the source."
-)
-
-
-class PieceWords(Record, frozen=True, kw_only=True):
-    """The words that a piece would get, those of greatest count first, and the language found; `none` for none."""
-
-    id: str | None
-    language: str
-    words: tuple[str, ...]
-
-
-class WordsPreview(Record, frozen=True, kw_only=True):
-    """The words that pieces would get, in the order asked, and the rule that they are by."""
-
-    content: list[PieceWords]
-    words: Annotated[Mapping[str, Any], stated(ref("Words"))]
-
-
-def decode_words_preview(
-    body: bytes, limits: PieceLimits = DEFAULT_LIMITS
-) -> tuple[WordRule | None, list[tuple[str | None, bytes]]]:
-    """Return a rule, if one is given, and pieces: each one's id, where it has one, and its body as it would be stored.
-
-    An array of pieces is one without a rule.
+    They are an array, or the member ``content`` of an object, whose members ``read`` sees.
 
     Raises:
         InvalidSyntax: not JSON.
@@ -397,19 +360,18 @@ def decode_words_preview(
         InvalidInput: something is not acceptable; every fault has its pointer.
     """
     is_array = body.lstrip()[:1] == b"["
-    members = {"content": split_array(body, MAX_PREVIEWED_PIECES, "pieces")} if is_array else decode_object(body)
+    members = {"content": split_array(body, most, "pieces")} if is_array else decode_object(body)
     scan = _SubmissionScan(limits=limits)
-    scan.faults.only(members, TEXTS.members, "")
-    rule = WORDS_SHAPE.read(members.get("words"), "/words", scan.faults)
+    read(members, scan.faults)
     entries, where = members.get("content"), "" if is_array else "/content"
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         scan.faults.add("/content", f"Found {kind_of(entries)}; an array of pieces is accepted.")
         entries = ()
-    if len(entries) > MAX_PREVIEWED_PIECES:
-        raise TooManyEntries(f"Found {len(entries)} pieces; up to {MAX_PREVIEWED_PIECES} are accepted.")
+    if len(entries) > most:
+        raise TooManyEntries(f"Found {len(entries)} pieces; up to {most} are accepted.")
     pieces = [_read_draft(each, f"{where}/{place}", scan) for place, each in enumerate(entries)]
     scan.faults.raise_any()
-    return rule, [(piece_id, encode(piece)) for piece_id, piece in pieces]
+    return [(piece_id, encode(piece)) for piece_id, piece in pieces]
 
 
 def _read_draft(entry: Any, where: str, scan: _SubmissionScan) -> tuple[str | None, Any]:

@@ -6,11 +6,10 @@ from typing import Any
 from penchant.model import Feature, Scope
 from penchant.wire.administration import KEY_WISH, PLAN_WISH
 from penchant.wire.lists import RANK_WISH
-from penchant.wire.pieces import PIECE, TEXTS
+from penchant.wire.pieces import PIECE
 from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import INTERACTION, MOMENT
 from penchant.wire.settings import PREVIEW, settings_sample
-from penchant.wire.words import WORDS
 
 _INTERACTION = {
     "key": {"source": "films", "userId": "kim"},
@@ -185,11 +184,6 @@ SAMPLES: Mapping[str, Any] = {
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
     "EmptyArray": [],
-    "Texts": TEXTS.sample(),
-    "WordsPreview": {
-        "content": [{"id": "jaws", "language": "none", "words": ["jaws"]}],
-        "words": WORDS.sample(),
-    },
     "Health": {"status": "ok"},
     "IdArray": ["alien", "gravity"],
     "IdList": {"count": 2, "content": ["alien", "gravity"]},

@@ -20,12 +20,12 @@ from penchant.model import (
 from penchant.wire import administration, answers, catalogue_answers, explanations, pieces
 from penchant.wire.fields import ID_SCHEMA, Json, ref
 from penchant.wire.lists import RANK_WISH
-from penchant.wire.pieces import TEXTS, piece_schemas
+from penchant.wire.pieces import piece_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
 from penchant.wire.recording import INTERACTION
 from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, settings_schema
 from penchant.wire.syntax import encode
-from penchant.wire.words import ALIAS, VOCABULARY, WORDS
+from penchant.wire.vocabulary import ALIAS, VOCABULARY
 
 
 class TimeText(datetime):
@@ -79,7 +79,6 @@ _ANSWERS = (
     pieces.IdList,
     pieces.PiecesById,
     pieces.ContentList[TimeText],
-    pieces.WordsPreview,
 )
 _INT32 = 2**31 - 1
 LIST_OR_ERROR = {"oneOf": [{"required": ["content"]}, {"required": ["error"]}]}
@@ -119,9 +118,7 @@ def components(parts: Sequence[InterfacePart] = ()) -> dict[str, Any]:
         "InteractionArray": array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
         "Settings": settings_schema(),
         "Attribute": ATTRIBUTE_SCHEMA,
-        "Words": WORDS.schema(),
         "Vocabulary": VOCABULARY.schema(),
-        "Texts": TEXTS.schema(),
         "Alias": ALIAS.schema(),
         "SimilarEntry": generated["SimilarEntry"] | LIST_OR_ERROR,
         "KeyWish": administration.KEY_WISH.schema(),

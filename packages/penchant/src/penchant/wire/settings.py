@@ -19,6 +19,7 @@ from penchant.vocabulary import Vocabulary
 from penchant.wire.attributes import MAX_POINTER_LENGTH, read_attributes, read_pointer
 from penchant.wire.fields import (
     BOOLEAN,
+    Before,
     Body,
     BodyMember,
     Example,
@@ -36,7 +37,7 @@ from penchant.wire.fields import (
 )
 from penchant.wire.lists import TAKE, ids
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
-from penchant.wire.words import VOCABULARY_SHAPE, WORDS_SHAPE, VocabularySettings, WordSettings
+from penchant.wire.vocabulary import VOCABULARY_SHAPE, VocabularySettings
 from penchant_engine.attributes import MAX_ATTRIBUTES, AttributeType
 from penchant_engine.model import DEFAULT_INTERACTION_WEIGHTS, MAX_TAKE, Blend, InteractionType, OrderUse
 
@@ -200,12 +201,6 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         Label("Pointer to the picture's address in extras"),
     ] = UNSET
     public_extras: Annotated[Sequence[str] | bool | UnsetType, _PUBLIC_EXTRAS, Example(["images", "url"])] = UNSET
-    words: Annotated[
-        WordSettings | UnsetType | None,
-        WORDS_SHAPE,
-        Example({"from": ["label", "extras.description"], "keep": 40}),
-        Label("Words of texts"),
-    ] = UNSET
     vocabulary: Annotated[
         VocabularySettings | UnsetType,
         VOCABULARY_SHAPE,
@@ -227,10 +222,22 @@ def brought_settings() -> Mapping[type[Record], Body[Any]]:
     return {record: Body(record, takes_null=False) for record in packages().source_settings(Settings)}
 
 
-def setting_members() -> dict[str, BodyMember]:
-    """Return all settings by their JSON names: those of the service, then those of packages."""
-    brought = (body.members for body in brought_settings().values())
-    return {key: member for members in (SETTINGS.members, *brought) for key, member in members.items()}
+@functools.cache
+def setting_members() -> Mapping[str, BodyMember]:
+    """Return all settings by their JSON names: those of the service, then those of packages that name no place."""
+    members = dict(SETTINGS.members)
+    for body in brought_settings().values():
+        for key, member in body.members.items():
+            place = member.note(Before)
+            at = len(members) if place is None else list(members).index(place.name)
+            rows = list(members.items())
+            members = dict([*rows[:at], (key, member), *rows[at:]])
+    return members
+
+
+def _in_place(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return members of settings in their order."""
+    return {key: members[key] for key in setting_members() if key in members}
 
 
 def settings_schema() -> Json:
@@ -245,7 +252,8 @@ def settings_schema() -> Json:
 
 def settings_sample() -> Json:
     """Return the sample of settings."""
-    return {key: value for body in (SETTINGS, *brought_settings().values()) for key, value in body.sample().items()}
+    bodies = (SETTINGS, *brought_settings().values())
+    return _in_place({key: value for body in bodies for key, value in body.sample().items()})
 
 
 def decode_settings(body: bytes, unread: Mapping[str, Any] | None = None) -> SourceSettings:
@@ -310,7 +318,7 @@ def encode_settings(settings: SourceSettings) -> bytes:
             value = getattr(part, member.name)
             if value != member.default:
                 members[key] = member.shape.write(value)
-    return encode(members | dict(settings.unread))
+    return encode(_in_place(members) | dict(settings.unread))
 
 
 def with_vocabulary(settings: SourceSettings, vocabulary: Vocabulary) -> SourceSettings:

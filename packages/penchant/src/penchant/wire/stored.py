@@ -3,23 +3,25 @@
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from penchant.enrichment import decode_keywords, enrichments, keys_of, split_rule
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
 from penchant.wire.attributes import marks_in
 from penchant.wire.syntax import encode, pointer
-from penchant.wire.words import decode_word_rule, decode_words, key_of_rule, words_of_piece
-from penchant.words import WordRule
 from penchant_engine.attributes import Attribute
-from penchant_engine.model import WORDS_CATEGORY, IndexedPiece, PieceFilters, Term, effective_weights
+from penchant_engine.model import IndexedPiece, PieceFilters, Term, effective_weights
 from penchant_engine.moments import parse_timestamp
 
 T = TypeVar("T")
 TermsIn = Callable[[str], Callable[[str], T]]
 """Returns by category what makes a term of a keyword: asked once for all keywords of a piece in a category."""
+Enriched = Mapping[str, Sequence[str]]
+"""Keywords that packages make of a piece, by their category."""
 
 
 class _StoredKeyword(msgspec.Struct, gc=False):
@@ -70,13 +72,7 @@ _extended_decoder = msgspec.json.Decoder(_ExtendedPiece)
 _texts_decoder = msgspec.json.Decoder(_WrittenPiece)
 _filters_decoder = msgspec.json.Decoder(dict[str, Any])
 _label_decoder = msgspec.json.Decoder(_PieceLabel)
-
-
-class _OwnWords(msgspec.Struct):
-    words: list[str | _StoredKeyword] | dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
-
-
-_words_decoder = msgspec.json.Decoder(_OwnWords)
+_own_decoder = msgspec.json.Decoder(list[str | _StoredKeyword] | dict[str, Any])
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -107,7 +103,7 @@ def _is_available(members: Mapping[str, msgspec.Raw], moment: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PieceReading:
-    """How keywords of stored pieces are read: with words by a rule, as storage keeps it, and by a vocabulary."""
+    """How keywords of stored pieces are read: with those of packages by a rule, and by a vocabulary."""
 
     rule: bytes = b""
     vocabulary: Vocabulary = NO_VOCABULARY
@@ -115,24 +111,22 @@ class PieceReading:
     @property
     def name(self) -> str:
         """A text that no other reading has; empty where pieces are read as they were submitted."""
-        key = key_of_rule(self.rule).decode() if self.rule else ""
+        key = b",".join(keys_of(self.rule).values()).decode()
         return f"{key}/{self.vocabulary.digest}" if key or self.vocabulary else ""
 
-    @property
-    def word_rule(self) -> WordRule | None:
-        """The rule by which pieces have words; ``None`` where they have none."""
-        return decode_word_rule(self.rule)
-
-    def words_of(self, body: bytes, stored: bytes | None) -> Sequence[str]:
-        """Return the words of a piece in what is stored beside it, or of its texts where a node of rule 1 stored it."""
+    def keywords_of(self, body: bytes, stored: bytes | None) -> Enriched:
+        """Return a piece's keywords of packages, as they stand beside it, or anew where it was stored without them."""
         if not self.rule:
-            return ()
-        words = decode_words(stored or b"", key_of_rule(self.rule))
-        return self.words_of_draft(body) if words is None else words
+            return {}
+        kept = {name: decode_keywords(stored or b"", key) for name, key in keys_of(self.rule).items()}
+        return {name: self._made(name, body) if each is None else each for name, each in kept.items()}
 
-    def words_of_draft(self, body: bytes) -> Sequence[str]:
-        """Return the words of a piece that is not stored, as its body would be."""
-        return () if self.word_rule is None else words_of_piece(body, self.word_rule).words
+    def keywords_of_draft(self, body: bytes) -> Enriched:
+        """Return the keywords that packages make of a piece that is not stored, as its body would be."""
+        return {name: self._made(name, body) for name in keys_of(self.rule)} if self.rule else {}
+
+    def _made(self, category: str, body: bytes) -> Sequence[str]:
+        return enrichments()[category].keywords(body, split_rule(self.rule)[category])
 
     def terms(self, terms_in: TermsIn[T]) -> TermsIn[T | None]:
         """Return what makes terms of what categories and keywords count as; ``None`` where that is nothing."""
@@ -166,13 +160,15 @@ class KeywordWeights(NamedTuple):
     filters: bytes
 
 
-def decode_stored_keywords(body: bytes, terms_in: TermsIn[Any], words: Sequence[str] = ()) -> KeywordWeights:
-    """Return the keywords of a stored piece by the terms that they make, its ``words`` among them.
+def decode_stored_keywords(
+    body: bytes, terms_in: TermsIn[Any], keywords: Enriched = MappingProxyType({})
+) -> KeywordWeights:
+    """Return the keywords of a stored piece by the terms that they make, ``keywords`` of packages among them.
 
     Of many pieces these are read.
     """
     stored = _decoder.decode(body)
-    return KeywordWeights(*_effective_weights(stored.categories, words, terms_in), bytes(stored.filters))
+    return KeywordWeights(*_effective_weights(stored.categories, keywords, terms_in), bytes(stored.filters))
 
 
 def decode_stored_piece(
@@ -181,15 +177,15 @@ def decode_stored_piece(
     attributes: Sequence[Attribute] = (),
     *,
     reading: PieceReading = AS_SUBMITTED,
-    words: Sequence[str] = (),
+    keywords: Enriched = MappingProxyType({}),
 ) -> IndexedPiece:
-    """Return a piece as the index sees it, from the bytes that storage keeps, and its words.
+    """Return a piece as the index sees it, from the bytes that storage keeps, and its keywords of packages.
 
     ``first_submitted_at``, in milliseconds since 1970 UTC, is where its window begins if it names no start.
     ``attributes`` are those of the source, in the order of their numbers.
     """
     stored = _extended_decoder.decode(body) if attributes else _decoder.decode(body)
-    weights, weighted = _effective_weights(stored.categories, words, reading.terms(_terms_in))
+    weights, weighted = _effective_weights(stored.categories, keywords, reading.terms(_terms_in))
     shown = decode_stored_filters(stored.filters)
     return IndexedPiece(
         id=stored.id,
@@ -213,16 +209,19 @@ def decode_stored_filters(filters: bytes | msgspec.Raw) -> PieceFilters:
     )
 
 
-INCLUDED = ("label", "extras", "catalogs", "available", "words")
-"""What entries of lists can carry of their pieces; of extras also single members, as ``extras.NAME``."""
+INCLUDED = ("label", "extras", "catalogs", "available")
+"""What entries of lists can carry of their pieces; of extras also single members, as ``extras.NAME``.
+
+Keywords of packages, too, by their category."""
 _EXTRAS = "extras."
 
 
 def include_problem(name: str) -> str | None:
     """Return what is wrong with a name of what is to be included, or ``None``."""
-    if name in INCLUDED or (name.startswith(_EXTRAS) and len(name) > len(_EXTRAS)):
+    included = (*INCLUDED, *enrichments())
+    if name in included or (name.startswith(_EXTRAS) and len(name) > len(_EXTRAS)):
         return None
-    return f"Found another member; accepted are {', '.join(INCLUDED)} and extras.NAME."
+    return f"Found another member; accepted are {', '.join(included)} and extras.NAME."
 
 
 def piece_members(
@@ -249,24 +248,28 @@ def piece_members(
         wanted = ["catalogs"] if "catalogs" in included else []
         wanted += ["availableFrom", "availableUntil"] if "available" in included else []
         members |= {name: filters[name] for name in wanted if name in filters}
-    if "words" in included and (words := _words_of(piece, stored, reading)) is not None:
-        members["words"] = words
+    for name in enrichments():
+        if name in included and (keywords := _keywords_of(name, piece, stored, reading)) is not None:
+            members[name] = keywords
     return members
 
 
-def body_with_words(piece: EncodedPiece, reading: PieceReading) -> bytes:
-    """Return the body of a piece, byte for byte as it is stored, with its ``words`` as `piece_members` has them."""
-    members = piece_members(piece, reading, ("words",))
+def body_with(piece: EncodedPiece, reading: PieceReading, included: Collection[str]) -> bytes:
+    """Return the body of a piece, byte for byte as it is stored, with members as `piece_members` has them."""
+    members = piece_members(piece, reading, included)
     return piece.body.removesuffix(b"}") + b"," + encode(members)[1:] if members else piece.body
 
 
-def _words_of(piece: EncodedPiece, stored: Mapping[str, msgspec.Raw], reading: PieceReading) -> list[str] | None:
-    """Return the words of a piece, or those that it was submitted with; ``None`` where it has none, and gets none."""
-    own = _words_decoder.decode(stored.get("categories", b"{}")).words
-    if own is msgspec.UNSET:
-        return list(reading.words_of(piece.body, piece.words)) if reading.rule else None
+def _keywords_of(
+    category: str, piece: EncodedPiece, stored: Mapping[str, msgspec.Raw], reading: PieceReading
+) -> list[str] | None:
+    """Return a piece's keywords of a package's category, or those that it was submitted with; ``None`` for neither."""
+    own = _members_decoder.decode(stored.get("categories", b"{}")).get(category)
+    if own is None:
+        keywords = reading.keywords_of(piece.body, piece.words).get(category)
+        return None if keywords is None else list(keywords)
     given: dict[str, Any] = {}
-    _gather({WORDS_CATEGORY: own}, "", _keywords_in, given)
+    _gather({category: _own_decoder.decode(own)}, "", _keywords_in, given)
     return list(given)
 
 
@@ -327,16 +330,14 @@ def _keywords_in(_category: str) -> Callable[[str], str]:
 
 
 def _effective_weights(
-    categories: _Level, words: Sequence[str], terms_in: TermsIn[T | None]
+    categories: _Level, keywords: Enriched, terms_in: TermsIn[T | None]
 ) -> tuple[dict[T, int], bool]:
-    """Return the effective weights of a piece's keywords and words, and whether one of them has a weight."""
+    """Return the effective weights of a piece's keywords, its own and packages', and whether one has a weight."""
     given: dict[T, Any] = {}
     _gather(categories, "", terms_in, given)
-    if words:
-        term_of = terms_in(WORDS_CATEGORY)
-        for word in words:
-            if (term := term_of(word)) is not None:
-                given.setdefault(term, None)
+    for category, several in keywords.items():
+        if several:
+            _gather({category: list(several)}, "", terms_in, given)
     return effective_weights(given)
 
 

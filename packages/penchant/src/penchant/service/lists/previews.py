@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
+from penchant.enrichment import encode_keywords, read_anew
 from penchant.errors import Fault, InvalidInput, PreviewTooLarge, UnknownPiece
 from penchant.live.database import AsyncStorage
 from penchant.live.decoding import PieceReader
@@ -13,12 +14,11 @@ from penchant.service.lists.inputs import LiveInputs, PersonHistory, stated_hist
 from penchant.service.lists.kinds import rank_personal, rank_similar
 from penchant.service.people import oldest_kept
 from penchant.service.shares import heavy_shares
-from penchant.storage import PieceChange, WordRules
+from penchant.storage import KeywordRules, PieceChange
 from penchant.wire import StatedLikings
 from penchant.wire.answers import RecommendedPiece
 from penchant.wire.explanations import Move, PreviewedList, SettingsPreview
 from penchant.wire.settings import PreviewWish
-from penchant.wire.words import encode_words
 from penchant_engine.attributes import numbered
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Audience, PersonFigures, PieceCounts, Snapshot, Strings
@@ -239,13 +239,13 @@ def view_under(
 def _with_pieces(view: View, snapshot: Snapshot, pieces: Sequence[EncodedPiece], now: int) -> Snapshot:
     attributes = numbered(view.source_settings.attributes.values())
     reader = PieceReader(attributes, Strings.of(map(str, attributes)), view.reading)
-    rules = WordRules(view.reading.rule, view.reading.rule)
+    rules = KeywordRules(view.reading.rule, view.reading.rule)
     changes = []
     for piece in pieces:
         found = snapshot.find(piece.id)
         # What names no day of its own is shown from its first submission on, which replacing it keeps.
         since = now if found is None else int(found[0].segment.available_from[found[1]])
-        changes.append(PieceChange(piece.id, False, since, piece.body, encode_words(piece.body, rules)))
+        changes.append(PieceChange(piece.id, False, since, piece.body, encode_keywords(piece.body, rules)))
     reader.add(changes)
     return snapshot.replace([piece.id for piece in pieces], reader.segment(), max_merged=len(pieces))
 
@@ -254,8 +254,8 @@ def _require_reading(before: SourceSettings, after: SourceSettings) -> None:
     """Refuse settings by which pieces would have other keywords: each of them would have to be read anew."""
     faults = [
         Fault(pointer=f"/settings/{name}", detail="What pieces would have is shown by POST /{source}/preview/words.")
-        for name in ("words", "vocabulary")
-        if getattr(before, name) != getattr(after, name)
+        for name in read_anew(before, after)
+        if name != "attributes"
     ]
     if faults:
         raise InvalidInput("Lists under other words or another vocabulary are not previewed.", faults=faults)

@@ -20,7 +20,7 @@ from penchant.wire import encode
 from penchant.wire.drafts.edits import DraftEdits
 from penchant.wire.rows.settings import RowSettings
 from penchant.wire.settings import with_vocabulary
-from penchant.wire.words import read_vocabulary
+from penchant.wire.vocabulary import read_vocabulary
 
 FEW_LIKES = 200
 """Likes from which on figures can be relied on."""

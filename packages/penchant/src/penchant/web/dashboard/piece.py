@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from penchant.enrichment import enrichments, split_rule
 from penchant.errors import InvalidInput, TooFewPieces, UnknownPiece
 from penchant.live.views import View
 from penchant.model import Feature
@@ -20,7 +21,6 @@ from penchant.web.dashboard.rows.drafting import draft_choice
 from penchant.web.dashboard.shown import moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit, section
 from penchant.wire.placement_answers import PlacementVersion
-from penchant.wire.words import words_of_piece
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import MAX_TAKE, WORDS_CATEGORY
 
@@ -105,16 +105,23 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
     return PageAnswer(template="piece.html", values=values)
 
 
+def _words_by(body: bytes, rule: bytes) -> Any:
+    from penchant_words.keywords import words_of_piece  # noqa: PLC0415  # only where the package is installed
+    from penchant_words.settings import decode_word_rule  # noqa: PLC0415  # as above
+
+    return words_of_piece(body, decode_word_rule(rule))
+
+
 async def _words(visit: Visit, view: View, piece_id: str, body: bytes, *, has_own: bool) -> Mapping[str, Any]:
     """Return the keywords of a piece, and the words of its texts where it has not its own of the category of words."""
     keywords, more = _keywords(view, piece_id, set() if has_own else {WORDS_CATEGORY})
-    rule = None if has_own else view.reading.word_rule
+    rule = None if has_own or WORDS_CATEGORY not in enrichments() else split_rule(view.reading.rule).get(WORDS_CATEGORY)
     return {
         "keywords": keywords,
         "more_keywords": more,
         "shown_terms": SHOWN_TERMS,
         "differ": len({each.weight for words in keywords.values() for each in words}) > 1,
-        "words": None if rule is None else await visit.services.database.in_thread(words_of_piece, body, rule),
+        "words": None if rule is None else await visit.services.database.in_thread(_words_by, body, rule),
     }
 
 

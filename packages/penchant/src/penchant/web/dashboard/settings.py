@@ -1,11 +1,11 @@
 """Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from penchant.enrichment import enrichments, read_as, rule_of
 from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
 from penchant.model import SourceSettings
@@ -25,9 +25,7 @@ from penchant.wire.drafts.edits import DraftEdits
 from penchant.wire.fields import BodyMember
 from penchant.wire.rows.settings import RowSettings
 from penchant.wire.settings import BLEND, setting_members
-from penchant.wire.words import encode_word_setting
-from penchant.words import WordRule
-from penchant_engine.model import DEFAULT_INTERACTION_WEIGHTS, InteractionType, OrderUse
+from penchant_engine.model import DEFAULT_INTERACTION_WEIGHTS, WORDS_CATEGORY, InteractionType, OrderUse
 
 MAX_CATEGORIES = 100
 """Categories whose weights have a field; others can be named in a free one."""
@@ -83,9 +81,10 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
         return await _page(visit, view, given, faults=error.faults, status=422)
     do = visit.form.text("do")
     if do not in {"save", "draft"}:
-        changes = None if draft.words == view.settings.words else await _word_changes(visit, view, draft.words)
+        wanted = _fields(draft).get("words")
+        changes = None if wanted == _fields(view.settings).get("words") else await _word_changes(visit, view, wanted)
         # Lists by other words would take reading all pieces anew.
-        lists = replace(draft, words=view.settings.words)
+        lists = read_as(view.settings, draft)
         # A form that is shown while it is typed compares only once something differs.
         is_compared = do == "preview" or (do == "show" and lists != view.settings)
         preview = await compared(visit, view, lists) if is_compared else None
@@ -107,12 +106,14 @@ async def _keep(visit: Visit, view: View, draft: SourceSettings, site: Dashboard
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved", revision=revision))
 
 
-async def _word_changes(visit: Visit, view: View, rule: WordRule | None) -> Sequence[WordChange]:
+async def _word_changes(visit: Visit, view: View, wanted: Mapping[str, Any] | None) -> Sequence[WordChange]:
     """Return what words would change for the pieces that a form names, or else for the first ones."""
+    from penchant_words.keywords import make_words  # noqa: PLC0415  # without the package the form has no words
+
     ids = lines_of(visit.form.text("pieces"))
     if not ids:
         ids = [each.id for each in (await visit.services.browsing.by_id(view, "")).pieces]
-    return await visit.services.browsing.word_changes(view, rule, ids[:MAX_COMPARED])
+    return await visit.services.browsing.word_changes(view, make_words(wanted), ids[:MAX_COMPARED])
 
 
 def _mark(view: View) -> str:
@@ -144,7 +145,8 @@ def _given(form: Form) -> dict[str, Any]:
         "blend": form.numbers(BLEND.members, "blend-"),
     }
     given |= {member.key: bool(form.text(member.key)) for member in _CHECKS}
-    given["words"] = _words(form)
+    if WORDS_CATEGORY in enrichments():
+        given["words"] = _words(form)
     given |= {member.key: form.text(member.key).strip() or None for member in _STRINGS}
     names = [member.key for member in _NUMBERS]
     return given | dict.fromkeys(names) | form.numbers(names)
@@ -226,11 +228,10 @@ async def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: i
     weights = given["categoryWeights"]
     known = [each.name for each in await visit.services.search.categories(view)]
     names = [*weights, *(name for name in known if name not in weights)][: max(MAX_CATEGORIES, len(weights))]
-    rule = encode_word_setting(WordRule())
     values: dict[str, Any] = {
-        "words": rule | (given.get("words") or {}),
+        "words": {"from": ["label", "extras.description"], "keep": 40, "language": "auto"} | (given.get("words") or {}),
         "has_words": bool(given.get("words")),
-        "words_pending": view.reading.word_rule != view.settings.words,
+        "words_pending": view.reading.rule != rule_of(view.settings),
         "word_changes": None,
         "asked_words": visit.form.text("do") == "words",
         "languages": LANGUAGE_NAMES,

@@ -12,7 +12,8 @@ import stopwordsiso
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant.words import (
+from penchant.normalizing import normalize
+from penchant_words.texts import (
     AUTO,
     LANGUAGES,
     MAX_TEXT,
@@ -20,7 +21,6 @@ from penchant.words import (
     WordRule,
     decode_entities,
     kept_words,
-    normalize,
     running_words,
 )
 from words_reference import kept_by_definition, without_long_runs

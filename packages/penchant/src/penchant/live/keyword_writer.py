@@ -1,4 +1,4 @@
-"""Word writer: words of texts, worked out for pieces as they are submitted, and for all of a source under a new rule.
+"""Keyword writer: what packages make keywords of, for pieces as they are submitted, and for all under a new rule.
 
     settings say another rule   it is *wanted*; words by the old one stay *in force*, submissions bring both along
     working out                 piece by piece, stored beside the old ones; a restart goes on, since those are kept
@@ -14,23 +14,23 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, overload
 
+from penchant.enrichment import absent_of, encode_keywords, is_outdated, rule_of
 from penchant.errors import Overloaded, PenchantError
 from penchant.live.database import AsyncStorage
 from penchant.live.heads import SourceName
 from penchant.model import SourceSettings
 from penchant.storage import (
-    NO_WORDS,
+    NO_KEYWORDS,
+    KeywordRules,
+    KeywordRulesChanged,
     PieceSubmission,
     ReplaceSettings,
     Storage,
-    StoreWords,
+    StoreKeywords,
     SubmitPieces,
-    WordRules,
-    WordRulesChanged,
 )
 from penchant.storage.drafts import DraftPublication, PublishDraft
 from penchant.wire import decode_stored_settings, encode_settings
-from penchant.wire.words import decode_word_rule, encode_word_rule, encode_words
 from penchant_engine.bounded_cache import BoundedCache
 
 PiecesCommand = TypeVar("PiecesCommand", SubmitPieces, PublishDraft)
@@ -53,40 +53,40 @@ def replace_settings(
         actor=actor,
         bypasses_review=bypasses_review,
         settings=encode_settings(settings),
-        words=encode_word_rule(settings.words),
+        words=rule_of(settings),
     )
 
 
 @dataclass(slots=True)
-class WordCursor:
+class KeywordCursor:
     """How far the pieces of a source have been gone through, by which rule."""
 
     wanted: bytes = b""
     last: str = ""
 
 
-class WordWriter:
+class KeywordWriter:
     """Works out words of pieces; safe for threads."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._rules: BoundedCache[tuple[int, str], WordRules] = BoundedCache(REMEMBERED)
+        self._rules: BoundedCache[tuple[int, str], KeywordRules] = BoundedCache(REMEMBERED)
         self._guard = threading.Lock()
 
-    def needs_words(self, command: SubmitPieces | PublishDraft) -> bool:
+    def needs_keywords(self, command: SubmitPieces | PublishDraft) -> bool:
         """Return whether there are words to be worked out before pieces are submitted, as far as is known."""
-        return (self._known(command) or _rules_of_new(command)) != NO_WORDS
+        return (self._known(command) or _rules_of_new(command)) != NO_KEYWORDS
 
     def prepared(self, command: PiecesCommand) -> PiecesCommand:
         """Return a submission whose pieces have words by the rules of their source, as far as these are known."""
         known = self._known(command)
         rules = _rules_of_new(command) if known is None else known
-        if rules == NO_WORDS:
+        if rules == NO_KEYWORDS:
             return replace(command, rules=rules)
-        pieces = [replace(each, words=encode_words(each.body, rules)) for each in command.pieces]
+        pieces = [replace(each, words=encode_keywords(each.body, rules)) for each in command.pieces]
         return replace(command, pieces=pieces, rules=rules)
 
-    def learn(self, command: SubmitPieces | PublishDraft, changed: WordRulesChanged) -> None:
+    def learn(self, command: SubmitPieces | PublishDraft, changed: KeywordRulesChanged) -> None:
         """Remember by which rules a submission should have brought words along."""
         with self._guard:
             self._rules.put((command.account_id, command.source), changed.rules)
@@ -96,30 +96,30 @@ class WordWriter:
         for _ in range(ATTEMPTS):
             try:
                 return self._storage.submit(self.prepared(command)).result()
-            except WordRulesChanged as changed:
+            except KeywordRulesChanged as changed:
                 self.learn(command, changed)
         raise too_many_changes()
 
     def work_out(self, account_id: int, source: str) -> None:
         """Work out the words of all pieces by the rule that a source's settings want, and put it in force."""
-        cursor = WordCursor()
-        while (command := self.next_words(account_id, source, cursor)) is not None:
+        cursor = KeywordCursor()
+        while (command := self.next_keywords(account_id, source, cursor)) is not None:
             self._storage.submit(command).result()
 
-    def next_words(self, account_id: int, source: str, cursor: WordCursor) -> StoreWords | None:
+    def next_keywords(self, account_id: int, source: str, cursor: KeywordCursor) -> StoreKeywords | None:
         """Return the words of some pieces past a cursor, to be stored, and move it; ``None`` where all is in force."""
         read = self._storage.pieces.read_texts
         rules, texts = read(account_id, source, cursor.last, BATCH_PIECES)
-        if not rules.are_different:
+        if not rules.are_different or absent_of(rules.wanted):
             return None
         if rules.wanted != cursor.wanted:
             # Others have changed the settings: pieces before the cursor have no words by this rule.
             cursor.wanted, cursor.last = rules.wanted, ""
             _, texts = read(account_id, source, "", BATCH_PIECES)
-        words = [(each.id, each.version, encode_words(each.body, rules, each.words)) for each in texts]
+        words = [(each.id, each.version, encode_keywords(each.body, rules, each.words)) for each in texts]
         changed = [each for each, text in zip(words, texts, strict=True) if each[2] != text.words]
         cursor.last = texts[-1].id if texts else cursor.last
-        return StoreWords(
+        return StoreKeywords(
             account_id=account_id,
             source=source,
             wanted=rules.wanted,
@@ -130,16 +130,15 @@ class WordWriter:
     def renew(self) -> list[SourceName]:
         """Have words of older releases' rules worked out anew, and return the sources where some are to be."""
         different = []
-        for state in self._storage.sources.list_with_words():
-            wanted = decode_stored_settings(state.settings).words
-            stored = decode_word_rule(state.rules.wanted)
-            is_old = wanted is not None and stored is not None and stored.age < wanted.age
+        for state in self._storage.sources.list_enriched():
+            wanted = rule_of(decode_stored_settings(state.settings))
+            is_old = is_outdated(state.rules.wanted, wanted)
             if is_old:
                 command = ReplaceSettings(
                     account_id=state.account_id,
                     source=state.source,
                     settings=state.settings,
-                    words=encode_word_rule(wanted),
+                    words=wanted,
                     expected=state.settings,
                     bypasses_review=True,
                 )
@@ -148,14 +147,14 @@ class WordWriter:
                 different.append((state.account_id, state.source))
         return different
 
-    def _known(self, command: SubmitPieces | PublishDraft) -> WordRules | None:
+    def _known(self, command: SubmitPieces | PublishDraft) -> KeywordRules | None:
         with self._guard:
             return self._rules.get((command.account_id, command.source))
 
 
-def _rules_of_new(command: SubmitPieces | PublishDraft) -> WordRules:
+def _rules_of_new(command: SubmitPieces | PublishDraft) -> KeywordRules:
     """Return the rules of the source that a submission may make."""
-    return WordRules(command.words, command.words) if isinstance(command, SubmitPieces) else NO_WORDS
+    return KeywordRules(command.words, command.words) if isinstance(command, SubmitPieces) else NO_KEYWORDS
 
 
 def too_many_changes() -> Overloaded:
@@ -163,10 +162,10 @@ def too_many_changes() -> Overloaded:
     return Overloaded("The settings of the source change all the time; send it again.", retry_after_s=1)
 
 
-class WordTasks:
+class KeywordTasks:
     """Works out words beside requests, some pieces at a time, in one task for each source."""
 
-    def __init__(self, database: AsyncStorage, writer: WordWriter) -> None:
+    def __init__(self, database: AsyncStorage, writer: KeywordWriter) -> None:
         self._database = database
         self._writer = writer
         self._tasks: dict[SourceName, asyncio.Task[None]] = {}
@@ -180,11 +179,11 @@ class WordTasks:
     async def submit(self, command: Any) -> Any:
         """Carry out a submission with its words; as `AsyncStorage.change`."""
         for _ in range(ATTEMPTS):
-            needs_words = self._writer.needs_words(command)
-            prepared = await self._database.in_thread(self._writer.prepared, command) if needs_words else command
+            needs_keywords = self._writer.needs_keywords(command)
+            prepared = await self._database.in_thread(self._writer.prepared, command) if needs_keywords else command
             try:
                 return await self._database.change(prepared)
-            except WordRulesChanged as changed:
+            except KeywordRulesChanged as changed:
                 self._writer.learn(command, changed)
         raise too_many_changes()
 
@@ -210,8 +209,8 @@ class WordTasks:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _work_out(self, name: SourceName) -> None:
-        cursor = WordCursor()
+        cursor = KeywordCursor()
         # What fails is tried again by the next look.
         with contextlib.suppress(PenchantError):
-            while (command := await self._database.in_thread(self._writer.next_words, *name, cursor)) is not None:
+            while (command := await self._database.in_thread(self._writer.next_keywords, *name, cursor)) is not None:
                 await self._database.change_at_last(command)

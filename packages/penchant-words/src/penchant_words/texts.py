@@ -19,9 +19,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import stopwordsiso
+
+from penchant.normalizing import normalize
 
 RULE = 2
 """The number of this rule: another one where the same text gives other words, though Unicode's tables are the same."""
@@ -45,8 +47,6 @@ LEAST_STOP_WORDS = 3
 """Running words of a text that must be stop words of a language for it to be taken for that language."""
 LEAST_KEPT, LEAST_LETTERS = 3, 4
 """Where fewer words are kept, stop words of the heading come back that have so many characters."""
-MAX_MARKS = 30
-"""Combining characters in a row: what Unicode's stream-safe texts have at most (UAX 15)."""
 
 _TAG = re.compile(r"</?[A-Za-z!][^>]*>")
 _ADDRESS = re.compile(r"(?:https?://|\bwww\.)\S*", re.IGNORECASE)
@@ -151,36 +151,6 @@ def language_of(counts: Mapping[str, int]) -> str:
 def running_words(text: str) -> list[str]:
     """Return the words of a text in their order."""
     return [run for run in _runs(text) if _is_word(run)]
-
-
-def normalize(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
-    """Return a text in one of Unicode's forms, of more than 30 combining characters in a row the first 30.
-
-    Anybody's text takes time in proportion to its length: to order these characters takes the square of how many stand
-    in a row, in one call that no other thread of the process interrupts.
-    """
-    marks = _marks()
-    # Of more than 30 in a row one stands at one of these places.
-    if not marks.isdisjoint(text[MAX_MARKS :: MAX_MARKS + 1]):
-        kept, run = [], 0
-        for character in text:
-            run = run + 1 if character in marks else 0
-            if run <= MAX_MARKS:
-                kept.append(character)
-        text = "".join(kept)
-    return unicodedata.normalize(form, text)
-
-
-@functools.cache
-def _marks() -> frozenset[str]:
-    """Return the characters whose full decomposition begins and ends with a combining one; made when first needed."""
-    marks = set()
-    for character in map(chr, range(0x300, 0x20000)):
-        if unicodedata.combining(character) or unicodedata.decomposition(character):
-            full = unicodedata.normalize("NFKD", character)
-            if unicodedata.combining(full[0]) and unicodedata.combining(full[-1]):
-                marks.add(character)
-    return frozenset(marks)
 
 
 def decode_entities(text: str) -> str:

@@ -8,15 +8,16 @@ from dataclasses import replace
 
 import pytest
 
-from penchant.live import word_writer
+from penchant.enrichment import decode_keywords, encode_keywords, keys_of
+from penchant.live import keyword_writer
 from penchant.live.following import apply_feed
-from penchant.live.word_writer import WordCursor, WordWriter, replace_settings
+from penchant.live.keyword_writer import KeywordCursor, KeywordWriter, replace_settings
 from penchant.model import EncodedPiece, SourceSettings
-from penchant.storage import ReplaceSettings, SourceHead, Storage, SubmitPieces, WordRules, WordRulesChanged
+from penchant.storage import KeywordRules, KeywordRulesChanged, ReplaceSettings, SourceHead, Storage, SubmitPieces
 from penchant.wire import encode_settings
-from penchant.wire.words import decode_words, encode_word_rule, encode_words, key_of_rule
-from penchant.words import WordRule
 from penchant_engine.index import Snapshot
+from penchant_words.settings import encode_word_rule, settings_by
+from penchant_words.texts import WordRule
 from storage.commands import cursor, done, head
 
 RULE = WordRule(members=("label",), language="none")
@@ -25,7 +26,7 @@ FEWER = replace(RULE, keep=1)
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_writer, "BATCH_PIECES", 2)
+    monkeypatch.setattr(keyword_writer, "BATCH_PIECES", 2)
 
 
 def labelled(account: int, *labels: str) -> SubmitPieces:
@@ -36,7 +37,9 @@ def labelled(account: int, *labels: str) -> SubmitPieces:
 
 
 def setting(account: int, rule: WordRule | None) -> ReplaceSettings:
-    return replace_settings(account_id=account, source="s", actor="test", settings=SourceSettings(words=rule))
+    return replace_settings(
+        account_id=account, source="s", actor="test", settings=SourceSettings() if rule is None else settings_by(rule)
+    )
 
 
 def snapshot(storage: Storage, account: int, after: SourceHead | None = None, of: Snapshot | None = None) -> Snapshot:
@@ -56,7 +59,7 @@ EXPECTED = {label.split()[0]: set(label.split()) for label in ALL}
 
 
 def test_a_new_rule_is_in_force_for_all_pieces_at_one_version(storage: Storage, account: int) -> None:
-    keeper = WordWriter(storage)
+    keeper = KeywordWriter(storage)
     keeper.submit(labelled(account, *ALL))
     outcome = done(storage, setting(account, RULE))
     before = head(storage, account)
@@ -69,7 +72,7 @@ def test_a_new_rule_is_in_force_for_all_pieces_at_one_version(storage: Storage, 
 
 
 def test_a_follower_of_before_reads_all_pieces_anew(storage: Storage, account: int) -> None:
-    keeper = WordWriter(storage)
+    keeper = KeywordWriter(storage)
     keeper.submit(labelled(account, *ALL))
     known, before = snapshot(storage, account), head(storage, account)
     done(storage, setting(account, RULE))
@@ -79,15 +82,15 @@ def test_a_follower_of_before_reads_all_pieces_anew(storage: Storage, account: i
 
 
 def test_what_a_process_began_another_goes_on_with(storage: Storage, account: int) -> None:
-    WordWriter(storage).submit(labelled(account, *ALL))
+    KeywordWriter(storage).submit(labelled(account, *ALL))
     done(storage, setting(account, RULE))
-    begun = WordWriter(storage).next_words(account, "s", WordCursor())
+    begun = KeywordWriter(storage).next_keywords(account, "s", KeywordCursor())
     assert begun is not None
     done(storage, begun)
 
-    another = WordWriter(storage)
+    another = KeywordWriter(storage)
     assert another.renew() == [(account, "s")]
-    again = another.next_words(account, "s", WordCursor())
+    again = another.next_keywords(account, "s", KeywordCursor())
     assert again is not None
     assert again.words == []
     another.work_out(account, "s")
@@ -96,17 +99,17 @@ def test_what_a_process_began_another_goes_on_with(storage: Storage, account: in
 
 
 def test_pieces_that_come_meanwhile_have_words_by_both_rules(storage: Storage, account: int) -> None:
-    keeper = WordWriter(storage)
+    keeper = KeywordWriter(storage)
     keeper.submit(labelled(account, *ALL))
     done(storage, setting(account, RULE))
     keeper.work_out(account, "s")
     done(storage, setting(account, FEWER))
-    cursor_of_task = WordCursor()
-    first = keeper.next_words(account, "s", cursor_of_task)
+    cursor_of_task = KeywordCursor()
+    first = keeper.next_keywords(account, "s", cursor_of_task)
     assert first is not None
     done(storage, first)
     # Behind the cursor and before it, by a process that knows of neither rule.
-    WordWriter(storage).submit(labelled(account, "abe shark", "dan whale"))
+    KeywordWriter(storage).submit(labelled(account, "abe shark", "dan whale"))
 
     assert words(snapshot(storage, account)) == EXPECTED | {"abe": {"abe", "shark"}, "dan": {"dan", "whale"}}
     keeper.work_out(account, "s")
@@ -114,22 +117,22 @@ def test_pieces_that_come_meanwhile_have_words_by_both_rules(storage: Storage, a
 
 
 def test_settings_that_change_again_meanwhile_win(storage: Storage, account: int) -> None:
-    keeper = WordWriter(storage)
+    keeper = KeywordWriter(storage)
     keeper.submit(labelled(account, *ALL))
     done(storage, setting(account, RULE))
-    task = WordCursor()
-    late = keeper.next_words(account, "s", task)
+    task = KeywordCursor()
+    late = keeper.next_keywords(account, "s", task)
     done(storage, setting(account, FEWER))
     assert late is not None
     done(storage, replace(late, adopts=True))
-    while (command := keeper.next_words(account, "s", task)) is not None:
+    while (command := keeper.next_keywords(account, "s", task)) is not None:
         done(storage, command)
 
     assert words(snapshot(storage, account)) == {name: {name} for name in EXPECTED}
 
 
 def test_words_go_at_once_and_come_back_with_what_changed_meanwhile(storage: Storage, account: int) -> None:
-    keeper = WordWriter(storage)
+    keeper = KeywordWriter(storage)
     keeper.submit(made(labelled(account, *ALL)))
     assert words(snapshot(storage, account)) == EXPECTED
     assert not done(storage, setting(account, None)).pending
@@ -143,23 +146,23 @@ def test_words_go_at_once_and_come_back_with_what_changed_meanwhile(storage: Sto
 
 def made(command: SubmitPieces) -> SubmitPieces:
     """Return a submission whose source is made with words."""
-    settings = encode_settings(SourceSettings(words=RULE))
+    settings = encode_settings(settings_by(RULE))
     return replace(command, settings=settings, words=encode_word_rule(RULE))
 
 
 def test_a_submission_without_the_words_of_its_source_is_refused(storage: Storage, account: int) -> None:
-    WordWriter(storage).submit(made(labelled(account, "ann shark")))
+    KeywordWriter(storage).submit(made(labelled(account, "ann shark")))
 
-    with pytest.raises(WordRulesChanged) as refused:
+    with pytest.raises(KeywordRulesChanged) as refused:
         done(storage, labelled(account, "bob boat"))
 
     stored = encode_word_rule(RULE)
-    assert refused.value.rules == WordRules(stored, stored)
+    assert refused.value.rules == KeywordRules(stored, stored)
     assert head(storage, account).piece_count == 1
 
 
 def test_words_of_an_older_rule_are_worked_out_anew(storage: Storage, account: int) -> None:
-    keeper = WordWriter(storage)
+    keeper = KeywordWriter(storage)
     old = replace(RULE, number=1)
     command = replace(setting(account, RULE), words=encode_word_rule(old))
     keeper.submit(labelled(account, *ALL))
@@ -168,9 +171,9 @@ def test_words_of_an_older_rule_are_worked_out_anew(storage: Storage, account: i
     assert keeper.renew() == [(account, "s")]
     keeper.work_out(account, "s")
 
-    key = key_of_rule(encode_word_rule(RULE))
+    key = keys_of(encode_word_rule(RULE))["words"]
     with storage.sources.follow_content(account, "s", None) as feed:
-        found = {row.id: decode_words(row.words or b"", key) for batch in feed.batches for row in batch}
+        found = {row.id: decode_keywords(row.words or b"", key) for batch in feed.batches for row in batch}
     assert {name: set(kept or ()) for name, kept in found.items()} == EXPECTED
     assert keeper.renew() == []
 
@@ -178,9 +181,9 @@ def test_words_of_an_older_rule_are_worked_out_anew(storage: Storage, account: i
 def test_what_a_node_of_rule_1_stores_beside_this_one_has_words_by_the_rule_in_force(
     storage: Storage, account: int
 ) -> None:
-    WordWriter(storage).submit(made(labelled(account, "ann shark")))
+    KeywordWriter(storage).submit(made(labelled(account, "ann shark")))
     stored = encode_word_rule(RULE)
-    rules, digest = WordRules(stored, stored), hashlib.blake2b(stored, digest_size=6).hexdigest()
+    rules, digest = KeywordRules(stored, stored), hashlib.blake2b(stored, digest_size=6).hexdigest()
     command = labelled(account, "bob boat")
     theirs = [replace(each, words=f"{digest} of rule one".encode()) for each in command.pieces]
     done(storage, replace(command, pieces=theirs, rules=rules))
@@ -191,7 +194,7 @@ def test_what_a_node_of_rule_1_stores_beside_this_one_has_words_by_the_rule_in_f
 def test_a_node_of_rule_1_reads_words_of_this_rule() -> None:
     stored = encode_word_rule(RULE)
     digest = hashlib.blake2b(stored, digest_size=6).hexdigest().encode()
-    (line,) = encode_words(b'{"id":"ann","label":"ann shark"}', [stored]).split(b"\n")
+    (line,) = encode_keywords(b'{"id":"ann","label":"ann shark"}', [stored]).split(b"\n")
 
     assert line.startswith(digest)
     assert line.split()[1:] == [b"ann", b"shark"]
@@ -199,22 +202,22 @@ def test_a_node_of_rule_1_reads_words_of_this_rule() -> None:
 
 @pytest.mark.slow
 def test_submissions_and_changes_of_the_rule_at_once_end_with_words_by_the_last(storage: Storage, account: int) -> None:
-    WordWriter(storage).submit(labelled(account, *ALL))
+    KeywordWriter(storage).submit(labelled(account, *ALL))
     rules = [RULE, FEWER, replace(RULE, keep=2), None, RULE]
 
     def submitting() -> None:
-        own = WordWriter(storage)
+        own = KeywordWriter(storage)
         for number in range(20):
             own.submit(labelled(account, f"n{number} boat sand"))
 
     def working() -> None:
-        own = WordWriter(storage)
+        own = KeywordWriter(storage)
         for rule in rules:
             done(storage, setting(account, rule))
             own.work_out(account, "s")
 
     run_together(submitting, working, submitting)
-    WordWriter(storage).work_out(account, "s")
+    KeywordWriter(storage).work_out(account, "s")
 
     expected = EXPECTED | {f"n{number}": {f"n{number}", "boat", "sand"} for number in range(20)}
     assert words(snapshot(storage, account)) == expected
@@ -238,6 +241,6 @@ def run_together(*works: Callable[[], None]) -> None:
 
 
 def test_terms_of_words_are_named_by_their_category(storage: Storage, account: int) -> None:
-    WordWriter(storage).submit(made(labelled(account, "ann shark")))
+    KeywordWriter(storage).submit(made(labelled(account, "ann shark")))
 
     assert set(snapshot(storage, account).merged().categories) == {"words"}

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import stopwordsiso
 
-from penchant.words import LANGUAGES, KeptWords, WordRule
+from penchant_words.texts import LANGUAGES, KeptWords, WordRule
 
 UNSPACED = ("CJK UNIFIED", "HIRAGANA", "KATAKANA", "THAI", "LAO", "MYANMAR", "KHMER")
 
