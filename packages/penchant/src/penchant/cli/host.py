@@ -33,7 +33,7 @@ from penchant.service.administration import key_answer
 from penchant.settings import NodeSettings
 from penchant.storage import Erasure, Storage
 from penchant.telemetry import Metrics
-from penchant.wire.settings import read_settings
+from penchant.wire.settings import read_settings, unread_of
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
@@ -87,7 +87,9 @@ class CommandHost:
                 if judged is not None:
                     sample.rows.clear()  # they are read again, from the source
                     return count_figures(judged, pieces, now)
-        return count_figures(sampled_source(sample, read_settings(settings), count, now), pieces, now)
+        return count_figures(
+            sampled_source(sample, read_settings(settings, unread_of(settings)), count, now), pieces, now
+        )
 
     def join_vocabulary(self, settings: Mapping[str, Any], words: Mapping[str, Any], replaces: bool) -> Any:  # noqa: FBT001  # as the protocol has it
         """Return settings with a vocabulary added to theirs, or in its place."""

@@ -13,7 +13,7 @@ from penchant.wire.drafts.edits import decode_exported_draft
 from penchant.wire.lines import decode_exported_placement, decode_stated_preferences
 from penchant.wire.pieces import DEFAULT_LIMITS
 from penchant.wire.recording import decode_interactions
-from penchant.wire.settings import read_settings, with_vocabulary
+from penchant.wire.settings import read_settings, unread_of, with_vocabulary
 from penchant.wire.vocabulary import read_vocabulary
 
 _SINGLE: Mapping[str, Callable[[bytes], Any]] = {
@@ -66,7 +66,7 @@ def join_vocabulary(settings: Mapping[str, Any], words: Mapping[str, Any], *, re
     Raises:
         InvalidInput: it contradicts itself, or both together name more keywords than are accepted.
     """
-    added, before = read_vocabulary(words), read_settings(settings)
+    added, before = read_vocabulary(words), read_settings(settings, unread_of(settings))
     after = with_vocabulary(before, added if replaces else before.vocabulary.joined(added))
     members: Mapping[str, Any] = msgspec.json.decode(encode_settings(after))
     return members

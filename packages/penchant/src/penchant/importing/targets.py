@@ -4,6 +4,7 @@ Settings are as requests have them; lists, placements, drafts and preferences ar
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -41,7 +42,7 @@ from penchant.wire.lines import (
 )
 from penchant.wire.placements import MAX_PLACEMENT_VERSIONS, MAX_PLACEMENTS, encode_placement
 from penchant.wire.preferences import encode_preferences
-from penchant.wire.settings import read_settings, setting_members
+from penchant.wire.settings import read_settings, unread_of
 
 
 class StoredBatch(NamedTuple):
@@ -90,7 +91,7 @@ class StoredTarget:
 
         Those of packages that are not installed are left out.
         """
-        made = read_settings({key: value for key, value in settings.items() if key in setting_members()})
+        made = replace(read_settings(settings, unread_of(settings)), unread={})
         stored, words = encode_settings(made), rule_of(made)
         self._writer.submit(SubmitPieces(**self._whose, pieces=(), settings=stored, words=words))
 
@@ -110,7 +111,7 @@ class StoredTarget:
         """Replace a list or the settings, put placements or drafts as they are, or replace people's preferences."""
         match kind:
             case "settings":
-                self._replace_settings(decode_settings(bodies[0]))
+                self._replace_settings(decode_settings(bodies[0], unread_of(self.settings())))
             case "placement":
                 self._put_placements([decode_exported_placement(body) for body in bodies])
             case "draft":

@@ -271,7 +271,12 @@ def decode_settings(body: bytes, unread: Mapping[str, Any] | None = None) -> Sou
 def decode_stored_settings(stored: bytes) -> SourceSettings:
     """Return settings as they are stored; empty ones are the defaults."""
     value = decode_object(stored or b"{}")
-    return read_settings(value, {key: value[key] for key in value.keys() - setting_members().keys()})
+    return read_settings(value, unread_of(value))
+
+
+def unread_of(members: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return those members of settings that no installed package knows."""
+    return {key: members[key] for key in members.keys() - setting_members().keys()}
 
 
 def stored_retention_days(stored: bytes) -> int:
