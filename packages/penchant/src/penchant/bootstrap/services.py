@@ -213,13 +213,14 @@ def wire(
 
 
 def _admission(current: CurrentSettings, views: Views, loads: AccountLoads) -> Admission:
-    """Return what lets requests in, and renew with the settings what it and the views keep a copy of."""
+    """Return what lets requests in, and have the views know of it what they need."""
     admission = Admission(body_bytes=current.now.body_memory_bytes, delay_s=current.now.longest_delay_s, loads=loads)
 
     def adopt(changed: NodeSettings) -> None:
         views.limits = _limits(changed)
         admission.delay_s = changed.longest_delay_s
 
+    views.heads.is_alone = admission.is_alone
     # All else reads `current` with each request.
     current.on_change(adopt)
     return admission

@@ -190,15 +190,18 @@ class Admission:
             Overloaded: it would have to wait too long; raised at once.
         """
         self._arrived += 1
-        queue = self._queues.get(account)
-        own = 0 if queue is None else len(queue)
-        ahead = min(self._waiting, len(self._queues) * (own + 1))
-        if (not is_patient and self._waiting >= CROWD) or (ahead >= CROWD and 0 < self.delay_s < ahead * self._start_s):
-            raise Overloaded(_TOO_MANY, retry_after_s=1)
+        if self._waiting >= CROWD:
+            ahead = min(self._waiting, len(self._queues) * (len(self._queues.get(account, ())) + 1))
+            if not is_patient or (ahead >= CROWD and 0 < self.delay_s < ahead * self._start_s):
+                raise Overloaded(_TOO_MANY, retry_after_s=1)
         self._accounts.note(account)
         turn = self._turn_of(account)
         if turn is not None:
             await turn
+
+    def is_alone(self) -> bool:
+        """Return whether a request is the only one that has begun in this turn of the event loop so far."""
+        return self._begun == 1
 
     def by_turns(self, account: int | None, serving: Awaitable[None]) -> Awaitable[None]:
         """Serve a request that has begun; where several accounts came, each step after a wait needs a turn again."""
@@ -273,9 +276,12 @@ class Admission:
             share = self._begun / MEMORY
             self._start_s += min(1.0, share) * ((now - self._turned_at) / self._begun - self._start_s)
         self._turned_at = now
+        arrived, self._begun, self._arrived = self._arrived, 0, 0
+        if not self._waiting:
+            self._is_turning = False
+            return
         # After a flood of arrivals, refusals have taken the turn; what is let in gets as much time in the next one.
-        room = max(self._together(), self._arrived // ARRIVALS_PER_START)
-        self._begun = self._arrived = 0
+        room = max(self._together(), arrived // ARRIVALS_PER_START)
         while self._waiting and self._begun < room:
             future = self._next()
             # Done means cancelled: its client has gone, and a place in the turn is not spent on it.

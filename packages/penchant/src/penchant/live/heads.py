@@ -13,7 +13,7 @@ them: `SourceWatch` looks for all that remember.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from penchant.live.database import AsyncStorage
@@ -25,13 +25,15 @@ SourceName = tuple[int, str]
 class Heads:
     """The heads of sources, read anew for each request.
 
-    Where a read takes microseconds, all that ask in one turn of the event loop share the one that is made at its end.
-    Elsewhere one query at a time asks for all that wait; a read that comes while it runs waits for the next one, since
-    it may have begun before a change that this one must see.
+    Where a read takes microseconds, all that ask in one turn of the event loop share the one that is made at its end;
+    one that ``is_alone`` by then reads at once, which takes no longer than to wait. Elsewhere one query at a time asks
+    for all that wait; a read that comes while it runs waits for the next one, since it may have begun before a change
+    that this one must see.
     """
 
-    def __init__(self, database: AsyncStorage) -> None:
+    def __init__(self, database: AsyncStorage, is_alone: Callable[[], bool] = lambda: False) -> None:
         self._database = database
+        self.is_alone = is_alone
         self._waiting: dict[SourceName, asyncio.Future[SourceHead | None]] = {}
         self._asking: asyncio.Task[None] | None = None
         self._in_turn: list[tuple[SourceName, asyncio.Future[SourceHead | None]]] = []
@@ -42,8 +44,9 @@ class Heads:
         Raises:
             StorageUnavailable: the database is away.
         """
-        if self._database.storage.quick_reads:
-            return await self._read_in_turn(name)
+        storage = self._database.storage
+        if storage.quick_reads:
+            return storage.sources.read_head(*name) if self.is_alone() else await self._read_in_turn(name)
         future = self._waiting.get(name)
         if future is None:
             future = self._waiting[name] = asyncio.get_running_loop().create_future()

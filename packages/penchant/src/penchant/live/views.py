@@ -72,7 +72,7 @@ class Views:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
-        self._heads = Heads(database)
+        self.heads = Heads(database)
         self._metrics = metrics
         self._segments = segments
         self._follower = Follower(database.storage, segments, metrics)
@@ -197,7 +197,7 @@ class Views:
         """
         deadline = self._monotonic() + self.limits.min_version_timeout_s
         while True:
-            head = await self._heads.read((account_id, source))
+            head = await self.heads.read((account_id, source))
             # At once: while the database is away nothing of a history that is known to be lost may go on.
             self.observe((account_id, source), head)
             if head is None:

@@ -82,6 +82,18 @@ class RequestExchange:
     of the query's parameters, once they were read.
     """
 
+    template = NO_ROUTE
+    status = 0
+    is_stale = False
+    rate: RateState | None = None
+    browser_key: str | None = None
+    view: View | None = None
+    values: Values | None = None
+    challenge = 'ApiKey realm="penchant", header="x-api-key"'
+    _uncount: tuple[Callable[[], None], ...] = ()
+    _body_bytes = 0
+    _pace: "ReadingPace | None" = None
+
     def __init__(self, scope: Scope, services: Services, receive: Receive, send: Send) -> None:
         """Begin with a request: its id is that of all log lines from here on."""
         self.scope = scope
@@ -91,19 +103,10 @@ class RequestExchange:
         self.method: str = scope["method"]
         self.request_id = request_id_of(self.headers.first.get(REQUEST_ID_HEADER, b"").decode("latin-1"))
         request_id.set(self.request_id)
-        self.template = NO_ROUTE
-        self.status = 0
-        self.is_stale = False
-        self.rate: RateState | None = None
         self.access: Access | None = scope.get(LET_IN)
-        self.browser_key = self.access.key_id if self.access is not None and self.access.is_browser else None
-        self.view: View | None = None
-        self.values: Values | None = None
-        self.challenge = 'ApiKey realm="penchant", header="x-api-key"'
-        self._uncount: list[Callable[[], None]] = []
+        if self.access is not None and self.access.is_browser:
+            self.browser_key = self.access.key_id
         self._send = send
-        self._body_bytes = 0
-        self._pace: ReadingPace | None = None
         # From before the wait for its turn, where it had to wait: the time that the client sees.
         self._started: float = scope.get(CAME_AT) or time.perf_counter()
 
@@ -126,7 +129,7 @@ class RequestExchange:
 
     def counted(self, uncount: Callable[[], None]) -> None:
         """Note what takes answers back from the month's quota, which counts those of requests with status 200 only."""
-        self._uncount.append(uncount)
+        self._uncount += (uncount,)
 
     def _take_memory(self, size: int) -> None:
         self.services.admission.take(size)
@@ -178,6 +181,12 @@ class RequestExchange:
             raise ClientDisconnect from None
         if self._pace.is_too_slow(size, time.monotonic() - began):
             raise ClientDisconnect
+
+    async def send_whole(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+        """Send a whole answer, which is handed over at once."""
+        self.status = status
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self._headers()]})
+        await self._send({"type": "http.response.body", "body": body})
 
     async def answer_by(self, answering: Awaitable[None], base_path: str) -> None:
         """Have a request answered, with a problem where that fails."""

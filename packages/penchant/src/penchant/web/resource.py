@@ -110,9 +110,9 @@ class Resource:
 async def _send_again(call: Call, found: SentAnswer) -> None:
     """Send an answer that was sent before."""
     if _is_unchanged(call, found.etag):
-        await _send_whole(call.exchange, 304, [each for each in found.headers if each[0] not in _OF_BODY], b"")
+        await call.exchange.send_whole(304, [each for each in found.headers if each[0] not in _OF_BODY], b"")
     else:
-        await _send_whole(call.exchange, 200, found.headers, b"" if call.exchange.method == "HEAD" else found.body)
+        await call.exchange.send_whole(200, found.headers, b"" if call.exchange.method == "HEAD" else found.body)
 
 
 class CheckedOperation:
@@ -320,7 +320,7 @@ async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str]) -> None
     if answer.close is not None and (is_unchanged or is_head):
         await answer.close()
     if is_unchanged:
-        await _send_whole(exchange, 304, _raw(headers), b"")
+        await exchange.send_whole(304, _raw(headers), b"")
         return
     headers["content-type"] = answer.media_type
     if isinstance(answer.body, bytes):
@@ -330,7 +330,7 @@ async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str]) -> None
             user_id = call.path.get("userID")
             sent = SentAnswer(headers=raw, body=answer.body, etag=answer.etag, user_id=user_id, cursor=answer.cursor)
             keep_answer(call, answer.version, answer.basis, sent)
-        await _send_whole(exchange, answer.status, raw, b"" if is_head else answer.body)
+        await exchange.send_whole(answer.status, raw, b"" if is_head else answer.body)
         return
     # Streamed nothing to HEAD, since a length of 0 would be a false one.
     stream = iter(()) if is_head else answer.body
@@ -345,11 +345,6 @@ async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str]) -> None
 
 def _raw(headers: Mapping[str, str]) -> Headers:
     return list(zip(map(_ENCODED, headers), map(_ENCODED, headers.values()), strict=True))
-
-
-async def _send_whole(exchange: RequestExchange, status: int, headers: Headers, body: bytes) -> None:
-    await exchange.send({"type": "http.response.start", "status": status, "headers": headers})
-    await exchange.send({"type": "http.response.body", "body": body})
 
 
 def _is_unchanged(call: Call, etag: str | None) -> bool:
