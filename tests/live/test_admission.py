@@ -207,3 +207,16 @@ async def test_what_can_wait_is_refused_while_there_is_a_crowd() -> None:
         await admission.enter(is_patient=False)
     await asyncio.gather(*waiting)
     await admission.enter(is_patient=False)
+
+
+async def test_who_begins_first_in_a_turn_is_alone_until_another_one_begins() -> None:
+    admission = Admission(body_bytes=1, delay_s=1)
+
+    await admission.enter(1)
+    first = admission.is_alone()
+    await admission.enter(1)
+    second = admission.is_alone()
+    await asyncio.sleep(0)
+
+    # In the next turn nobody has begun yet: who goes on there has company by those who come.
+    assert (first, second, admission.is_alone()) == (True, False, False)

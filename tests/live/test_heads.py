@@ -167,3 +167,18 @@ async def test_a_file_is_read_at_the_end_of_a_turn(any_sources: Sources) -> None
     assert await heads.read((sources.account, "s")) == sources.head()
 
     assert asked == [1, 1]
+
+
+@pytest.mark.parametrize("any_sources", ("sqlite",), indirect=True)
+async def test_who_is_alone_reads_at_once_and_each_time(any_sources: Sources) -> None:
+    sources = any_sources
+    asked = watched(sources.storage, lambda: None)
+    heads = Heads(AsyncStorage(sources.storage, Metrics()), is_alone=lambda: True)
+
+    sources.submit(1)
+    assert await heads.read((sources.account, "s")) == sources.head()
+    sources.submit(2)
+    assert await heads.read((sources.account, "s")) == sources.head()
+    assert await heads.read((sources.account, "none")) is None
+
+    assert asked == []

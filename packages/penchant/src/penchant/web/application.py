@@ -152,14 +152,13 @@ class Application:
                 decode_component(segment)
         query = parse_query(exchange.scope["query_string"])
         _require_host(exchange)
-        if self._documents.holds(raw_path):
-            exchange.template = DOCS_PATH
-            await self._documents.answer(exchange.scope, exchange.receive, exchange.send)
-            return None
         match = self._routes.find(raw_path)
         if self._closed and exchange.access is None and raw_path.startswith(self._closed):
             match = None
         if match is None or match[1].get("source") == RESERVED_SEGMENT:
+            if self._documents.holds(raw_path):
+                exchange.template = DOCS_PATH
+                return await self._documents.answer(exchange.scope, exchange.receive, exchange.send)
             if (mounted := mounted_at(self._mounts, raw_path, self._base_path)) is not None:
                 return await mounted.answer(exchange)
             if raw_path.startswith(self._base_path + DASHBOARD_PATH):
@@ -173,11 +172,11 @@ class Application:
 
 def _require_host(exchange: RequestExchange) -> None:
     """Raise `MalformedRequest` for other than one Host; the older HTTP/1.0 may leave it out."""
-    hosts = exchange.headers.getlist("host")
-    if len(hosts) > 1:
+    headers = exchange.headers
+    if headers.has_repeated and len(headers.getlist("host")) > 1:
         raise MalformedRequest("The header Host is given more than once.")
     # The server hands on an empty one where there is none; no address of ours has an empty host.
-    if not any(hosts) and exchange.scope["http_version"] == "1.1":
+    if not headers.first.get(b"host") and exchange.scope["http_version"] == "1.1":
         raise MalformedRequest("The header Host is missing.")
 
 

@@ -164,6 +164,8 @@ class BodyReceiver:
 
         Closed with bytes unread, a connection is reset: a proxy that is still sending then loses the answer.
         """
+        if self._ended:
+            return
         taken = 0
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGERING_S):

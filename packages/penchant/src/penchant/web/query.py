@@ -27,13 +27,15 @@ RESERVED_SEGMENT = "-"
 class RequestHeaders(Headers):
     """The headers of a request by name: they are put in order once, where Starlette looks through all for each.
 
-    ``first`` are the first values by the names, in lower case, as they came.
+    ``first`` are the first values by the names, in lower case, as they came; ``has_repeated`` says whether there are
+    further ones.
     """
 
     def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
         # All that Starlette's own sets.
         self._list = raw
         self.first: dict[bytes, bytes] = dict(reversed(raw))
+        self.has_repeated = len(self.first) < len(raw)
 
     def __getitem__(self, key: str) -> str:
         return self.first[key.lower().encode("latin-1")].decode("latin-1")
@@ -48,7 +50,7 @@ class RequestHeaders(Headers):
 
     def getlist(self, key: str) -> list[str]:
         """Return all values of a header."""
-        if len(self.first) < len(self._list):
+        if self.has_repeated:
             return super().getlist(key)
         value = self.get(key)
         return [] if value is None else [value]

@@ -348,8 +348,9 @@ def _raw(headers: Mapping[str, str]) -> Headers:
 
 
 def _is_unchanged(call: Call, etag: str | None) -> bool:
-    if etag is None or (given := call.headers.get("if-none-match")) is None:
+    if etag is None or (first := call.exchange.headers.first.get(b"if-none-match")) is None:
         return False
+    given = first.decode("latin-1")
     # Weak comparison (RFC 9110, section 8.8.3.2), as If-None-Match asks for: the mark W/ makes no difference.
     tags = {tag.strip().removeprefix("W/").strip('"') for tag in given.split(",")}
     return given.strip() == "*" or etag in tags
