@@ -102,7 +102,7 @@ class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
     """What the key of a request may do."""
 
     key_id: str
-    role: Annotated[Role, stated({"type": "string", "enum": list(Role)})]
+    role: Role
     scopes: list[Scope]
     plan: PlanAnswer
 
