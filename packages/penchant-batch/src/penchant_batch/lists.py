@@ -15,9 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.live.views import View
-from penchant.service.lists.answers import PersonalResult, personal_result_of, placed_of
+from penchant.service.lists.answers import PersonalResult, personal_result_of
 from penchant.service.lists.inputs import PersonHistory
-from penchant.service.lists.kinds import PlacementRequest, rank_personal
+from penchant.service.lists.kinds import rank_personal
+from penchant.service.placements.answers import placed_of
+from penchant.service.placements.kinds import PlacementRequest
 from penchant.service.placements.lists import answers_by
 from penchant.wire import StatedLikings, encode
 from penchant.wire.answers import RecommendationResult, RecommendedPiece

@@ -10,8 +10,9 @@ from penchant.errors import UnknownPlacement
 from penchant.live.array_files import FileKind
 from penchant.live.views import View
 from penchant.model import PlacementKind
-from penchant.service.lists.inputs import MAX_PASSED_OVER, shown_since
-from penchant.service.lists.kinds import ListWish, PlacementRequest, counts_trend
+from penchant.service.lists.kinds import counts_trend
+from penchant.service.placements.inputs import MAX_PASSED_OVER, shown_since
+from penchant.service.placements.kinds import ListWish, PlacementRequest
 from penchant.service.placements.lists import under_rules, wanted_of
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, read_row
@@ -138,7 +139,7 @@ def read_placement(storage: Storage, view: View, name: str, content_id: str | No
         wanted = wanted_of(shown, rules, request)
         # What cannot be made is filled by another list, if there is one.
         last = rules.kind if rules.fallback is None else rules.fallback
-        if last is PlacementKind.SIMILAR:
+        if last == PlacementKind.SIMILAR:
             piece_id = ListWish(shown, rules, request, wanted).similar.piece_id
             require_neighbours(shown, piece_id)
             shown.snapshot.asked(piece_id, None, shown.settings.category_factors)

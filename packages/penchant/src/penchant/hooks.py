@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
     from penchant.service import Services
+    from penchant.service.lists.kinds import ListKind
     from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
@@ -75,6 +76,13 @@ class Hooks:
 
         They count in every rule of lists and are given back by ``include=CATEGORY`` alone. Where the package is not
         installed they stay as they are stored, and count for nothing.
+        """
+
+    @_specification
+    def list_kinds(self) -> "Iterable[ListKind]":  # type: ignore[empty-body]
+        """Return kinds of lists: names, what each is about, and what makes its ranking of a view (`ListRanking`).
+
+        Placements show them as they show the service's own, with reasons, previews and what is told after a list.
         """
 
     @_specification
@@ -132,10 +140,7 @@ class Packages:
             BrokenPackage: two have the same method and path.
         """
         operations = (*own, *(each for several in self._call("operations") for each in several))
-        places = [(each.method, each.path) for each in operations]
-        twice = sorted({" ".join(place) for place in places if places.count(place) > 1})
-        if twice:
-            raise BrokenPackage(f"Two packages bring the operation {', '.join(twice)}.")
+        _require_once("operation", [f"{each.method} {each.path}" for each in operations])
         return operations
 
     def source_settings(self, own: "type[Record]") -> "list[type[Record]]":
@@ -146,9 +151,7 @@ class Packages:
         """
         records = [each for several in self._call("source_settings") for each in several]
         names = [name for record in (own, *records) for name in record.__struct_encode_fields__]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise BrokenPackage(f"Two packages bring the setting {', '.join(twice)} of a source.")
+        _require_once("setting of a source", names)
         return records
 
     def enrichments(self) -> "list[Enrichment]":
@@ -163,6 +166,16 @@ class Packages:
         if twice:
             raise BrokenPackage(f"Two packages make keywords of the category {', '.join(twice)}.")
         return enrichments
+
+    def list_kinds(self, own: "Sequence[ListKind]" = ()) -> "list[ListKind]":
+        """Return all kinds of lists: the service's ``own``, then those of each package by its name.
+
+        Raises:
+            BrokenPackage: two have the same name.
+        """
+        kinds = [*own, *(each for several in self._call("list_kinds") for each in several)]
+        _require_once("kind of list", [each.name for each in kinds])
+        return kinds
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""
@@ -197,6 +210,12 @@ class Packages:
         # pluggy calls those that were registered last first.
         results: list[Any] = getattr(self._manager.hook, hook)(**arguments)
         return results[::-1]
+
+
+def _require_once(what: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BrokenPackage(f"Two packages bring the {what} {', '.join(twice)}.")
 
 
 @cache

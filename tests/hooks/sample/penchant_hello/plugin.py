@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from penchant.enrichment import Enrichment
     from penchant.live.background import BackgroundTask
     from penchant.service import Services
+    from penchant.service.lists.kinds import ListKind
     from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
@@ -37,6 +38,14 @@ def enrich() -> Iterable["Enrichment"]:
     from penchant_hello.keywords import Initials  # noqa: PLC0415  # as above
 
     return (Initials(),)
+
+
+@implementation
+def list_kinds() -> Iterable["ListKind"]:
+    """Return what became available first."""
+    from penchant_hello.lists import OLDEST  # noqa: PLC0415  # as above
+
+    return (OLDEST,)
 
 
 @implementation

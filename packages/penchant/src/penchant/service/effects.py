@@ -20,11 +20,11 @@ from penchant.findings import spread_ids
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import ListKind, SourceSettings
-from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.lists.previews import Previews, TwoSides, view_under
-from penchant.service.lists.serving import Lists
 from penchant.service.placements.cards import NEW_DAYS, newness_of, variety_of
-from penchant.service.placements.lists import answers_by, previewed
+from penchant.service.placements.inputs import StoredRowInputs
+from penchant.service.placements.kinds import PlacementRequest
+from penchant.service.placements.lists import PlacementLists, answers_by, previewed
 from penchant.service.placements.versions import PlacementInForce, Placements, planned
 from penchant.service.shares import heavy_shares
 from penchant.wire.drafts.answers import DraftEffect, PlacementEffect, ReachEffect
@@ -93,7 +93,9 @@ class EffectFigures:
 class DraftEffects:
     """What publishing drafts would change."""
 
-    def __init__(self, database: AsyncStorage, lists: Lists, placements: Placements, previews: Previews) -> None:
+    def __init__(
+        self, database: AsyncStorage, lists: PlacementLists, placements: Placements, previews: Previews
+    ) -> None:
         self._database = database
         self._lists = lists
         self._placements = placements
@@ -219,7 +221,8 @@ class DraftEffects:
             request = PlacementRequest(
                 placement=new.name, user_id=user, content_id=beside, take=subject.take, work=inputs.work
             )
-            return (await answers_by(inputs, self._lists.placed, view, placement, variant, request))[0].result
+            own = StoredRowInputs(self._database, inputs)
+            return (await answers_by(own, self._lists.entries, view, placement, variant, request))[0].result
 
         return previewed(user, None if old is None else await listed(0, old), await listed(1, new))
 

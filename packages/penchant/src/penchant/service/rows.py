@@ -34,7 +34,7 @@ class RowServices:
         """Return the use cases over those of the service."""
         database, clock, metrics = services.database, services.clock, services.metrics
         placements = Placements(database)
-        lists = PlacementLists(placements, services.lists, VariantGuard(database, clock=clock), metrics)
+        lists = PlacementLists(database, placements, services.lists, VariantGuard(database, clock=clock), metrics)
         list_ids = ListIds(database.storage.list_secret(), clock=clock)
         drafts = Drafts(database, services.views, services.words, services.access, metrics, clock=clock)
         return cls(
@@ -46,7 +46,7 @@ class RowServices:
             list_ids=list_ids,
             impressions=Impressions(database, list_ids, metrics, clock=clock),
             drafts=drafts,
-            effects=DraftEffects(database, services.lists, placements, services.previews),
+            effects=DraftEffects(database, lists, placements, services.previews),
         )
 
 

@@ -10,9 +10,9 @@ from msgspec import UNSET, structs
 from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, NewImpression, Scope, SourceSettings
-from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.lists.paging import NEXT_HEADER
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
+from penchant.service.placements.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer, check_quotas
 from penchant.service.placements.results import ResultsRequest
 from penchant.service.rows import row_services

@@ -5,6 +5,7 @@ that are left out are as the source has them. A variant has the members of its p
 itself; one that it gives as ``null`` is as the source has it.
 """
 
+import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.errors import InvalidInput, TooManyEntries
+from penchant.hooks import packages
 from penchant.model import MAX_LABEL_LENGTH, PickOrder, PlacementKind, SourceSettings
 from penchant.wire.fields import (
     BOOLEAN,
@@ -68,7 +70,19 @@ MAX_EXCLUDED = 1_000
 """Ids that one request leaves out."""
 MAX_PINS = 10
 MAX_QUOTAS = 3
-_KINDS = ", ".join(PlacementKind)
+
+
+@functools.cache
+def kind_names() -> Sequence[str]:
+    """Return the names of the kinds of lists: those that are always there, then those that packages bring."""
+    # Not while modules are imported: packages import what they bring.
+    return [*PlacementKind, *(each.name for each in packages().list_kinds())]
+
+
+def _read_kind(value: Any, where: str, faults: Faults) -> Any:
+    if isinstance(value, str) and value in kind_names():
+        return PlacementKind(value) if value in set(PlacementKind) else value
+    return faults.refuse(where, f"Found another kind of list; accepted are {', '.join(kind_names())}.")
 
 
 def placement_problem(name: str) -> str | None:
@@ -193,7 +207,7 @@ def _read_quotas(value: Any, where: str, faults: Faults) -> Any:
 
 _PLACEMENT_NAME = text(placement_problem, "a name", {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES})
 _CATALOG = text(name_problem, "a name", NAME_SCHEMA)
-_KIND = choice(PlacementKind, "kind of list")
+_KIND = Shape(_read_kind, {"type": "string", "enum": list(PlacementKind)})
 _FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
 _OWN_IDS = _own_ids(MAX_OWN_IDS)
 _TEXT = text(
@@ -399,13 +413,16 @@ _READING = (*_OF_SETTINGS, *(key for key in _RULES if key not in _OF_SETTINGS))
 def placement_schemas() -> dict[str, Json]:
     """Return the schemas of placements and their variants by name."""
     behind = ("filter", "whitelist", "blacklist", "content", "order", "rows", "seriesCategory", "fallback")
+    placement = PLACEMENT.schema(last=(*behind, "experiment", "autoStop", "variants"))
     variant = _VARIANT.schema(last=behind)
+    for properties in (placement["properties"], variant["properties"]):
+        properties |= {key: properties[key] | {"enum": kind_names()} for key in ("kind", "fallback")}
     # What is null is as the source has it, and no longer as the placement has it.
     either = {name: {"oneOf": [variant["properties"][name], {"type": "null"}]} for name in _RULES if name != "kind"}
     return {
         "PlacementPin": _PIN.schema(),
         "PlacementQuota": _QUOTA.schema(),
-        "Placement": PLACEMENT.schema(last=(*behind, "experiment", "autoStop", "variants")),
+        "Placement": placement,
         "PlacementVariant": variant | {"properties": variant["properties"] | either},
     }
 
@@ -416,7 +433,7 @@ class ListRules:
 
     ``filter`` and ``boosts`` are as they were given: what they mean depends on the attributes that the source has when
     a list is made. ``blacklisted`` is the blacklist as a set: the same object for as long as it is in force, so that
-    its rows are looked up once.
+    its rows are looked up once. A kind that a package brings is its name alone.
     """
 
     kind: PlacementKind
@@ -546,7 +563,8 @@ def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> Placemen
     faults.only(value, PLACEMENT.members, where)
     given = _rules(value, where, faults)
     if value.get("kind") is None:
-        faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
+        names = ", ".join(kind_names())
+        faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {names}.")
     rules = ListRules(**({"kind": PlacementKind.POPULAR} | given))
     _require_members(value, rules, where, faults)
     variants = _variants(value, rules, where, faults)
@@ -584,7 +602,7 @@ def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faul
     # What is null is no longer as the placement has it.
     absent = {key for key in _RULES if key in entry and entry[key] is None}
     if "kind" in absent:
-        faults.add(f"{where}/kind", f"Found null; accepted are {_KINDS}.")
+        faults.add(f"{where}/kind", f"Found null; accepted are {', '.join(kind_names())}.")
     unset: dict[str, Any] = dict.fromkeys(_RULES[key].name for key in absent - {"kind"})
     rules = replace(base, **(unset | _rules(entry, where, faults)))
     _require_use(entry, rules.kinds, where, faults)
@@ -605,6 +623,9 @@ def _require_members(value: Mapping[str, Any], rules: ListRules, where: str, fau
 
 def _require_use(value: Mapping[str, Any], kinds: Collection[PlacementKind], where: str, faults: Faults) -> None:
     """Note the members of which none of these lists takes account: nothing may be off in silence."""
+    if not set(PlacementKind).issuperset(kinds):
+        # What a list of a package takes account of it knows alone.
+        return
     for key, member in _RULES.items():
         use = member.note(ListUse)
         if use is not None and value.get(key) is not None and use.kinds.isdisjoint(kinds):

@@ -21,7 +21,6 @@ from penchant.wire.explanations import (
     SimilarWhy,
     TermRest,
 )
-from penchant.wire.placement_answers import PlacedPiece, PlacedWhy, UnmetRule
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import PickRanking
 from penchant_engine.lists.plain import AgainRanking
@@ -91,39 +90,12 @@ def explained_of(ranking: ListRanking) -> list[ExplainedPiece]:
     ]
 
 
-def placed_of(ranking: ListRanking, *, explain: bool = False) -> list[PlacedPiece]:
-    """Return a list as entries of a placement."""
-    moved = ranking.arrangement.moved
-
-    def entry(piece_id: str, score: float) -> PlacedPiece:
-        why = _placed_why(ranking.why(piece_id, listed=True)) if explain else UNSET
-        if piece_id not in moved:
-            return PlacedPiece(id=piece_id, score=score, why=why)
-        rule, displaced = moved[piece_id].rule, moved[piece_id].displaced
-        return PlacedPiece(id=piece_id, score=score, rule=rule, displaced=_or_unset(displaced), why=why)
-
-    return list(map(entry, map(_ID, ranking.listed), ranking.listed_scores))
-
-
-def unmet_of(ranking: ListRanking) -> list[UnmetRule]:
-    """Return what of the pins and quotas of a placement a list does not meet."""
-    return [UnmetRule(rule=each.rule, why=each.why) for each in ranking.arrangement.unmet]
-
-
 def why_of(reasons: Reasons) -> SimilarWhy | PersonalWhy:
     """Return reasons as the interface writes them: by parts, or of similar pieces by keywords."""
     if reasons.parts is not None:
         return PersonalWhy(parts=_parts(reasons.parts), rules=_rules(reasons.rules))
     terms, rest = _terms(reasons.terms or ()), _rest(reasons.rest)
     return SimilarWhy(terms=terms, rest=rest, audience=_or_unset(reasons.audience), rules=_rules(reasons.rules))
-
-
-def _placed_why(reasons: Reasons) -> PlacedWhy:
-    rules = _rules(reasons.rules)
-    if reasons.parts is not None:
-        return PlacedWhy(parts=_parts(reasons.parts), rules=rules)
-    terms, rest = _terms(reasons.terms or ()), _rest(reasons.rest)
-    return PlacedWhy(terms=terms, rest=rest, audience=_or_unset(reasons.audience), rules=rules)
 
 
 def _taken_up(ranking: AgainRanking) -> list[RevisitPiece[str]]:

@@ -5,18 +5,16 @@ Requests have them from storage and what is remembered (`LiveInputs`), bulk work
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import QUICK_INTERACTIONS, PeopleCache
 from penchant.live.views import View, Views
-from penchant.model import IMPRESSION_DAYS
 from penchant.service.people import oldest_kept
 from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery, SourceHead
-from penchant.storage.impressions import ImpressionStore
 from penchant.wire import StatedLikings, decode_preferences
 from penchant_engine.index import Audience, InteractionArrays, PersonFigures, PieceCounts, Strings
 from penchant_engine.index.people.person import figures_of_person, keyword_counts, profile_of_person
@@ -34,8 +32,6 @@ Result = TypeVar("Result")
 
 MANY_KEYWORDS = 20_000
 """Keywords of a person's pieces beyond which the taste takes a turn of the account: a tenth of a second of a thread."""
-MAX_PASSED_OVER = 1_000
-"""Pieces of the lists that a person saw last, by which rotation goes: some pages a day for a month."""
 
 
 class PersonHistory(NamedTuple):
@@ -80,10 +76,6 @@ class ListInputs(Protocol):
 
     async def hidden(self, view: View, user_id: str) -> frozenset[str]:
         """Return the pieces that a person wants to see no more."""
-        ...
-
-    async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
-        """Return how often a person was shown each piece in lists of a placement, and passed it over."""
         ...
 
 
@@ -183,19 +175,6 @@ class LiveInputs:
         parts = zip(view.snapshot.parts, person.hidden, strict=False)
         return frozenset(each for part, rows in parts for each in part.segment.ids.take(rows))
 
-    async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
-        """Return how often a person was shown each piece in lists of a placement, and passed it over."""
-        storage, head, since = self._database.storage, view.head, shown_since(view, now)
-
-        def read() -> Mapping[str, int]:
-            if not decode_preferences(storage.people.read_preferences(head.source_id, user_id)).personal:
-                return {}
-            return storage.store(ImpressionStore).passed_over(
-                head.source_id, head.incarnation, user_id, placement, since=since, limit=MAX_PASSED_OVER
-            )
-
-        return await self._database.promptly(read)
-
     async def _worked_out(
         self, view: View, read: Callable[[], PersonHistory], make: Callable[[PersonHistory], Result]
     ) -> Result:
@@ -226,33 +205,6 @@ class LiveInputs:
         return PersonHistory.counted(stored.interactions, decode_preferences(stored.preferences))
 
 
-class StatedInputs:
-    """Inputs of somebody made up, of whom some likings alone are known; all else is as requests have it."""
-
-    def __init__(self, inputs: ListInputs, likings: StatedLikings) -> None:
-        self._inputs = inputs
-        self._likings = likings
-        self.now = inputs.now
-        self.audience = inputs.audience
-        self.trend = inputs.trend
-
-    async def person(self, view: View, request: ListRequest, now: int, _: StatedLikings | None) -> PersonFigures:
-        """Return what lists take of who has these likings; raises as `LiveInputs.person`."""
-        return await self._inputs.person(view, request, now, self._likings)
-
-    async def history(self, view: View, _: ListRequest, now: int) -> PersonHistory:
-        """Return the likings as if they had just been told."""
-        return stated_history(view, self._likings, now)
-
-    async def hidden(self, _view: View, _user_id: str) -> frozenset[str]:
-        """Return nothing: nothing is known that is hidden."""
-        return frozenset()
-
-    async def passed_over(self, _view: View, _placement: str, _user_id: str, _now: int) -> Mapping[str, int]:
-        """Return nothing: nothing was shown yet."""
-        return {}
-
-
 def _has_many_keywords(view: View, pieces: Strings) -> bool:
     # Most sources have not so many.
     return (
@@ -271,8 +223,3 @@ def stated_history(view: View, likings: StatedLikings, now: int) -> PersonHistor
     ]
     stated = dict.fromkeys(likings.disliked_keywords, -1.0) | dict.fromkeys(likings.liked_keywords, 1.0)
     return PersonHistory(interactions, Preferences(stated=stated))
-
-
-def shown_since(view: View, now: int) -> int:
-    """Return since when it counts for rotation what somebody was shown."""
-    return now - min(view.settings.retention_days, IMPRESSION_DAYS) * DAY_MS

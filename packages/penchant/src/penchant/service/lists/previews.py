@@ -1,6 +1,6 @@
 """Previews: lists as they would be under other settings, from a private view; nothing is stored."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from penchant.enrichment import encode_keywords, read_anew
@@ -154,10 +154,6 @@ class SideInputs:
         # Of those who are remembered figures are for views in force.
         said = await self.history(view, ListRequest(user_id=user_id), self._now)
         return frozenset(said.preferences.hidden)
-
-    async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
-        """Return what a person was shown in a placement and passed over."""
-        return await self._inputs.passed_over(view, placement, user_id, now)
 
 
 class TwoSides:

@@ -19,7 +19,7 @@ from penchant.errors import StorageUnavailable, UnknownPiece, UnknownSource
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.access import Access
-from penchant.service.lists.answers import placed_of, result_of, similar_result_of, view_of, why_of
+from penchant.service.lists.answers import result_of, similar_result_of, view_of, why_of
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_again, rank_new, rank_personal, rank_picks, rank_popular, rank_similar
 from penchant.service.lists.paging import ListPages
@@ -27,7 +27,6 @@ from penchant.service.shares import AccountShares
 from penchant.wire import StatedLikings
 from penchant.wire.answers import Profile, RecommendationResult, TasteSegment, TasteSegments
 from penchant.wire.explanations import ExplainedResult, LeftPiece, Place, RankResult, Reason
-from penchant.wire.placement_answers import PlacedPiece
 from penchant_engine.index import Audience, Filter
 from penchant_engine.lists.hurdles import Hurdle
 from penchant_engine.lists.personal import PersonalRanking
@@ -113,13 +112,15 @@ class Lists:
 
     async def answer(self, ranking: ListRanking, *, explain: bool = False) -> Any:
         """Return the answer to a ranking's request; raises as its `require`, and `Overloaded` for reasons."""
-        ranking.require()
-        return await self._run(ranking, result_of, explain=explain)
+        return await self.written(ranking, result_of, explain=explain)
 
-    async def placed(self, ranking: ListRanking, *, explain: bool = False) -> Sequence[PlacedPiece]:
-        """Return the entries of a placement's list; raises as `answer`."""
+    async def written(self, ranking: ListRanking, make: Callable[..., Result], *, explain: bool = False) -> Result:
+        """Return what ``make`` writes of a ranking, with reasons if it is to ``explain``; raises as `answer`."""
         ranking.require()
-        return await self._run(ranking, placed_of, explain=explain)
+        if explain:
+            return await self._in_turn(view_of(ranking.view), make, ranking, explain=True)
+        is_quick = ranking.is_quick and ranking.is_filtered_quickly
+        return make(ranking) if is_quick else await self._database.in_thread(make, ranking)
 
     async def similar_to_each(
         self, view: View, requests: Sequence[ListRequest], *, explain: bool
@@ -196,12 +197,6 @@ class Lists:
             reason = Reason(code="same-piece", detail=SAME_PIECE, remedy=None)
             return _nowhere(request.piece_id, piece_id, reason)
         return await self._place(access, ranking, request.piece_id, piece_id, self.similar)
-
-    async def _run(self, ranking: ListRanking, make: Callable[..., Result], *, explain: bool) -> Result:
-        if explain:
-            return await self._in_turn(view_of(ranking.view), make, ranking, explain=True)
-        is_quick = ranking.is_quick and ranking.is_filtered_quickly
-        return make(ranking) if is_quick else await self._database.in_thread(make, ranking)
 
     async def _in_turn(
         self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs

@@ -26,13 +26,14 @@ from penchant.errors import Fault, InvalidInput, PenchantError, TooFewPieces, Un
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import PickOrder, PlacementKind, SourceSettings
-from penchant.service.lists.answers import unmet_of
-from penchant.service.lists.inputs import ListInputs, StatedInputs
-from penchant.service.lists.kinds import KINDS, ListWish, PlacementRequest, RankingKind, SeededKind
+from penchant.service.lists.kinds import list_kinds
 from penchant.service.lists.previews import moves
-from penchant.service.lists.seeds import Entries
 from penchant.service.lists.serving import Lists
+from penchant.service.placements.answers import placed_of, unmet_of
+from penchant.service.placements.inputs import RowInputs, StatedRowInputs, StoredRowInputs
+from penchant.service.placements.kinds import SEEDED_KINDS, ListWish, PlacementRequest, rank_list
 from penchant.service.placements.results import noted_stops, worse_variants
+from penchant.service.placements.seeds import Entries
 from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
 from penchant.service.shares import heavy_shares
 from penchant.storage import SourceHead
@@ -149,9 +150,12 @@ class PlacementAnswer(NamedTuple):
 class PlacementLists:
     """Lists of placements, each from one view of a source."""
 
-    def __init__(self, placements: Placements, lists: Lists, guard: VariantGuard, metrics: Metrics) -> None:
+    def __init__(
+        self, database: AsyncStorage, placements: Placements, lists: Lists, guard: VariantGuard, metrics: Metrics
+    ) -> None:
         self._placements = placements
         self._lists = lists
+        self._inputs = StoredRowInputs(database, lists.inputs)
         self.guard = guard
         self._metrics = metrics
 
@@ -173,7 +177,7 @@ class PlacementLists:
             self._metrics.stopped_lists.inc()
         answers = await self.listed(view, placement, variant, request)
         for answer in answers:
-            is_filled = answer.result.kind is not placement.spec.rules_of(variant).kind
+            is_filled = answer.result.kind != placement.spec.rules_of(variant).kind
             outcome = "filled" if is_filled else "listed"
             outcome = outcome if answer.result.content else "empty"
             self._metrics.placement_lists.labels(answer.result.kind, outcome).inc()
@@ -202,10 +206,10 @@ class PlacementLists:
     async def _imagined(self, view: View, request: PlacementRequest, likings: StatedLikings) -> list[PlacementAnswer]:
         """Return the lists of a placement as somebody would see them of whom these likings alone are known."""
         placement = await self._placements.in_force(view, request.placement)
-        inputs = StatedInputs(self._lists.inputs, likings)
+        inputs = StatedRowInputs(self._lists.inputs, likings)
         # By an id that nobody can have: rows that are for people are for this one, too.
         asked = replace(request, user_id="")
-        return await answers_by(inputs, self._lists.placed, view, placement, None, asked)
+        return await answers_by(inputs, self.entries, view, placement, None, asked)
 
     async def listed(
         self, view: View, placement: PlacementInForce, variant: str | None, request: PlacementRequest
@@ -214,12 +218,19 @@ class PlacementLists:
         for name, member in _FILTERED:
             if getattr(placement.spec.rules_of(variant), member) is not None:
                 self._metrics.filtered_lists.labels(name).inc()
-        lists = self._lists
-        return await answers_by(lists.inputs, lists.placed, view, placement, variant, request)
+        return await answers_by(self._inputs, self.entries, view, placement, variant, request)
+
+    def now(self, view: View) -> int:
+        """Return the present of a source, in ms since 1970 UTC."""
+        return self._lists.now(view)
+
+    async def entries(self, ranking: ListRanking, *, explain: bool = False) -> Sequence[PlacedPiece]:
+        """Return the entries of a list; raises as `Lists.answer`."""
+        return await self._lists.written(ranking, placed_of, explain=explain)
 
 
 async def answers_by(
-    inputs: ListInputs,
+    inputs: RowInputs,
     listed: Entries,
     view: View,
     placement: PlacementInForce,
@@ -242,7 +253,7 @@ async def answers_by(
     if request.listed:
         # The list that has begun goes on, whatever another one would have by now.
         begun, _, mark = request.about.partition("\0")
-        kind = fallback if fallback is not None and begun == fallback.value else kind
+        kind = fallback if fallback is not None and begun == fallback else kind
         request, fallback = replace(request, about=mark), None
     wish = ListWish(under, rules, request, wanted_of(view, rules, request))
     made: list[_MadeList] = []
@@ -251,7 +262,7 @@ async def answers_by(
     except (InvalidInput, UnknownPiece, TooFewPieces):
         if fallback is None:
             raise
-    if not any(each.content for each in made) and fallback is not None and fallback is not kind:
+    if not any(each.content for each in made) and fallback is not None and fallback != kind:
         kind = fallback
         made = await _made(inputs, entries, kind, wish)
     weights = dict(under.settings.category_factors) if request.explain else UNSET
@@ -271,7 +282,7 @@ async def answers_by(
             ),
             each.audience_version,
             each.goes_on,
-            f"{kind.value}\0{each.mark}",
+            f"{kind}\0{each.mark}",
         )
         for each in made or [_MadeList()]
     ]
@@ -289,10 +300,9 @@ class _MadeList(NamedTuple):
     mark: str = ""
 
 
-async def _made(inputs: ListInputs, entries: Entries, name: PlacementKind, wish: ListWish) -> list[_MadeList]:
+async def _made(inputs: RowInputs, entries: Entries, kind: PlacementKind, wish: ListWish) -> list[_MadeList]:
     """Return the lists of a kind: of one that has no rows, one."""
-    kind = KINDS[name]
-    if isinstance(kind, SeededKind):
+    if kind in SEEDED_KINDS:
         return [
             _MadeList(
                 content,
@@ -303,23 +313,13 @@ async def _made(inputs: ListInputs, entries: Entries, name: PlacementKind, wish:
                 goes_on=goes_on,
                 mark=row.mark,
             )
-            for row, content, version, goes_on, unmet in await kind.choose(inputs, wish, entries)
+            for row, content, version, goes_on, unmet in await SEEDED_KINDS[kind].choose(inputs, wish, entries)
         ]
-    ranking = await _ranked(inputs, kind, wish)
+    ranking = await rank_list(inputs, list_kinds()[kind], wish)
     if ranking is None:
         return [_MadeList()]
     content = await entries(ranking, explain=wish.request.explain)
     return [_MadeList(content, ranking.audience_version, unmet=unmet_of(ranking) or UNSET, goes_on=ranking.goes_on)]
-
-
-async def _ranked(inputs: ListInputs, kind: RankingKind, wish: ListWish) -> ListRanking | None:
-    """Return the ranking of a list of some kind; ``None`` where it is empty."""
-    user_id, wanted = wish.request.user_id, wish.wanted
-    if user_id is not None and not kind.is_personal:
-        # Lists that know nothing of a person are without what the person has hidden all the same.
-        hidden = await inputs.hidden(wish.view, user_id)
-        wish = wish._replace(wanted=replace(wanted, exclude=wanted.exclude | hidden))
-    return await kind.rank(inputs, wish)
 
 
 def wanted_of(view: View, rules: ListRules, request: PlacementRequest) -> ListRequest:

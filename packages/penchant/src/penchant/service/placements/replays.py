@@ -13,7 +13,7 @@ import numpy as np
 from penchant.errors import Refused, UnknownPlacement
 from penchant.experiments import LEAST_SUCCESSES, Arm, ReweightedRate, reweighted_rate
 from penchant.live.views import View
-from penchant.service.lists.inputs import shown_since
+from penchant.service.placements.inputs import shown_since
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import Storage

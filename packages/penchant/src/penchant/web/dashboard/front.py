@@ -9,7 +9,7 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.browsing import PieceCard
 from penchant.service.desk import title_of
-from penchant.service.lists.kinds import PlacementRequest
+from penchant.service.placements.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer
 from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice

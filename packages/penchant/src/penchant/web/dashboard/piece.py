@@ -12,7 +12,7 @@ from penchant.errors import InvalidInput, TooFewPieces, UnknownPiece
 from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.desk import Desk, pins_of, title_of
-from penchant.service.lists.kinds import PlacementRequest
+from penchant.service.placements.kinds import PlacementRequest
 from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.desk import who

@@ -8,7 +8,7 @@ from penchant.wire import placement_answers
 from penchant.wire.drafts import answers as draft_answers
 from penchant.wire.drafts.edits import DRAFT, DRAFT_NOTE, DRAFT_SCHEDULE, EFFECT_WISH, draft_schemas
 from penchant.wire.fields import Json
-from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH, placement_schemas
+from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH, kind_names, placement_schemas
 from penchant.wire.recording import MOMENT, SEEN_LIST
 from penchant.wire.samples import ENTRIES, PERSONAL_WHY, PREVIEWED, PROBLEM
 from penchant.wire.schemas import LIST_OR_ERROR, InterfacePart, TimeText, array
@@ -42,6 +42,7 @@ def _schemas(generated: Mapping[str, Json]) -> Json:
         "ImpressionInput": SEEN_LIST.schema(),
         "ImpressionArray": array("ImpressionInput", MAX_IMPRESSIONS_PER_REQUEST),
         **placement_schemas(),
+        "PlacementKind": generated["PlacementKind"] | {"enum": kind_names()},
         "PlacementWish": PLACEMENT_WISH.schema(),
         **draft_schemas(generated["DraftSummary"]),
         "PageWish": PAGE.schema(),

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from penchant.live.views import View
-from penchant.service.lists.answers import unmet_of
 from penchant.service.lists.inputs import PersonHistory
+from penchant.service.placements.answers import unmet_of
 from penchant.wire.placement_answers import ListSeed, PlacedPiece, UnmetRule
 from penchant_engine.computed import computed
 from penchant_engine.index import Audience, Filter, InteractionArrays, PersonFigures

@@ -1,0 +1,76 @@
+"""Kinds of lists that packages bring: placements show them, with all that follows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acceptance.servers import Server
+from penchant.model import PlacementKind
+from penchant.service.lists.kinds import KINDS
+from penchant.service.placements.kinds import SEEDED_KINDS
+
+SAMPLE = Path(__file__).parent / "sample"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "placements.md"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service with a source that has a placement of a package's kind."""
+    pieces = [
+        {"id": f"p{day}", "categories": {}, "filters": {"availableFrom": f"2026-01-0{day}T00:00:00Z"}}
+        for day in (3, 1, 2, 4)
+    ]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(SAMPLE))
+        with Server(tmp_path_factory.mktemp("kinds") / "data") as running:
+            running.client.post("/s/content", json=pieces)
+            placement = {"kind": "oldest", "blacklist": ["p2"], "whitelist": ["p4"]}
+            assert running.client.put("/s/placements/first", json=placement).status_code < 300
+            yield running
+
+
+def ids(answered: Any) -> list[str]:
+    return [each["id"] for each in answered["content"]]
+
+
+def test_lists_pages_and_what_a_person_hid_follow_from_the_kind(server: Server) -> None:
+    client, page = server.client, {"user": "ann", "lists": [{"placement": "first"}]}
+    assert ids(client.get("/s/placements/first/list").json()) == ["p4", "p1", "p3"]
+
+    client.put("/s/users/ann/preferences", json={"hidden": ["p1"]})
+
+    assert ids(client.get("/s/placements/first/list?user=ann").json()) == ["p4", "p3"]
+    assert ids(client.post("/s/lists", json=page).json()["lists"][0]) == ["p4", "p3"]
+
+
+def test_reasons_and_previews_follow_from_the_kind(server: Server) -> None:
+    draft = {"name": "first", "placement": {"kind": "new", "fallback": "oldest"}, "users": ["bob"]}
+
+    explained = server.client.get("/s/placements/first/list?explain=true").json()
+    (previewed,) = server.client.post("/s/preview/placement", json=draft).json()["lists"]
+
+    assert explained["kind"] == "oldest"
+    assert [each["why"]["parts"][0]["share"] for each in explained["content"]] == [
+        pytest.approx(1 - each["score"]) for each in explained["content"]
+    ]
+    assert [each["id"] for each in previewed["before"]] == ["p4", "p1", "p3"]
+    assert [each["id"] for each in previewed["after"]] == ["p4", "p3", "p2", "p1"]
+
+
+def test_a_kind_is_described_and_one_that_no_package_brings_is_refused(server: Server) -> None:
+    refused = server.client.put("/s/placements/other", json={"kind": "oldestt"})
+    schemas = server.client.get("/-/openapi.json").json()["components"]["schemas"]
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["detail"].endswith("because, keyword, oldest.")
+    assert schemas["PlacementKind"]["enum"][-1] == schemas["Placement"]["properties"]["kind"]["enum"][-1] == "oldest"
+
+
+def test_every_kind_has_a_row_and_a_place_in_the_table_of_kinds() -> None:
+    rows = PAGE.read_text().partition("| `kind` |")[2].partition("\n\n")[0].splitlines()
+    kinds = {*(each.name for each in KINDS), *SEEDED_KINDS}
+
+    assert kinds == set(PlacementKind)
+    assert {kind for kind in PlacementKind if any(f"`{kind}`" in row.split("|")[1] for row in rows[2:])} == kinds
