@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from penchant.live.election import Election
     from penchant.service import Services
     from penchant.service.lists.kinds import ListKind
+    from penchant.service.outcomes import ListOutcomes
     from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
@@ -83,6 +84,13 @@ class Hooks:
         """Return kinds of lists: names, what each is about, and what makes its ranking of a view (`ListRanking`).
 
         Placements show them as they show the service's own, with reasons, previews and what is told after a list.
+        """
+
+    @_specification(firstresult=True)
+    def list_outcomes(self, services: "Services") -> "ListOutcomes | None":
+        """Return what knows what people were shown, and what came of it; ``None`` where the package does not.
+
+        Health and activity of a source tell of that.
         """
 
     @_specification
@@ -176,6 +184,11 @@ class Packages:
         kinds = [*own, *(each for several in self._call("list_kinds") for each in several)]
         _require_once("kind of list", [each.name for each in kinds])
         return kinds
+
+    def list_outcomes(self, services: "Services") -> "ListOutcomes | None":
+        """Return what knows what people were shown; ``None`` where no package does."""
+        outcomes: ListOutcomes | None = self._manager.hook.list_outcomes(services=services)
+        return outcomes
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""

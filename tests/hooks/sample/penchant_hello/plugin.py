@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
     from penchant.service import Services
     from penchant.service.lists.kinds import ListKind
+    from penchant.service.outcomes import ListOutcomes
     from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
@@ -46,6 +47,12 @@ def list_kinds() -> Iterable["ListKind"]:
     from penchant_hello.lists import OLDEST  # noqa: PLC0415  # as above
 
     return (OLDEST,)
+
+
+@implementation
+def list_outcomes() -> "ListOutcomes | None":
+    """Return nothing: it shows nothing."""
+    return None
 
 
 @implementation

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
     from penchant.service import Services
+    from penchant.service.outcomes import ListOutcomes
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
 
@@ -27,6 +28,14 @@ def source_settings() -> Iterable[type["Record"]]:
     from penchant.wire.rows.settings import RowSettings  # noqa: PLC0415  # as above
 
     return (RowSettings,)
+
+
+@implementation
+def list_outcomes(services: "Services") -> "ListOutcomes":
+    """Return what rows showed."""
+    from penchant.service.desk import Desk  # noqa: PLC0415  # as above
+
+    return services.of(Desk)
 
 
 @implementation

@@ -1,6 +1,5 @@
-"""Activity of a source: by UTC day what people did, and what they were shown in placements."""
+"""Activity of a source: by UTC day what people did, and what they were shown."""
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -9,33 +8,29 @@ from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service import Services
-from penchant.service.desk import MAX_COUNT_ROWS
+from penchant.service.outcomes import ListOutcomes, OutcomeCounts, list_outcomes
 from penchant.service.people import oldest_kept
-from penchant.storage.impressions import ImpressionStore
-from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.model import DAY_MS, InteractionType
 
 MAX_COUNTED = 100_000
 """Interactions that are counted at most, the newest; an answer says where older ones are left out."""
-_KINDS = (LISTS, SHOWN, SUCCEEDED, InteractionType.PLAY.code, InteractionType.WATCH.code)
 MAX_SOURCES = 1_000
 """Sources whose counts are remembered."""
 
 
 @dataclass(slots=True)
 class DailyActivity:
-    """What happened on a UTC day: interactions by type, and what placements showed."""
+    """What happened on a UTC day: interactions by type, and what lists of each name showed."""
 
     day: int
     interactions: dict[InteractionType, int] = field(default_factory=dict)
-    placements: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
-    """What each placement did, by the kind of count."""
+    lists: dict[str, OutcomeCounts] = field(default_factory=dict)
 
     @property
-    def shown(self) -> Counter[int]:
-        """What all placements did, by the kind of count."""
-        return sum(self.placements.values(), Counter[int]())
+    def shown(self) -> OutcomeCounts:
+        """What all lists showed."""
+        return OutcomeCounts(*map(sum, zip(*self.lists.values(), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +51,20 @@ class _CountedTypes:
 class ActivityCounter:
     """Counts what happens in sources."""
 
-    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, database: AsyncStorage, outcomes: ListOutcomes, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
+        self._outcomes = outcomes
         self._clock = clock
         self._counted: BoundedCache[tuple[int, int], _CountedTypes] = BoundedCache(MAX_SOURCES)
 
     @classmethod
     def build(cls, services: Services) -> Self:
-        """Return the counter over the database of the service."""
-        return cls(services.database, clock=services.clock)
+        """Return the counter over what the service stores."""
+        return cls(services.database, list_outcomes(services), clock=services.clock)
 
     async def daily(self, view: View, days: int) -> SourceActivity:
         """Return what happened on each of so many days, today the last, as far as the retention reaches."""
-        today, head = self._clock.today(), view.head
+        today = self._clock.today()
         first = today - days + 1
         daily = {day: DailyActivity(day) for day in range(first, today + 1)}
         rows = await self._interactions(view, max(first * DAY_MS, oldest_kept(view, self._clock.now_ms())))
@@ -76,11 +72,8 @@ class ActivityCounter:
             # What is said to have happened a few minutes from now may be of tomorrow.
             if day in daily:
                 daily[day].interactions[kind] = count
-        count_shown, kinds = self._database.storage.store(ImpressionStore).count_by_day, _KINDS
-        for each in await self._database.in_thread(
-            count_shown, head.source_id, head.incarnation, (first, today), kinds, limit=MAX_COUNT_ROWS
-        ):
-            daily[each.day].placements[each.placement][each.kind] += each.total
+        for each in await self._outcomes.by_day(view, first, today):
+            daily[each.day].lists[each.name] = each.counts
         return SourceActivity(list(daily.values()), sum(count for _, _, count in rows) < MAX_COUNTED)
 
     async def _interactions(self, view: View, since: int) -> Sequence[tuple[int, InteractionType, int]]:

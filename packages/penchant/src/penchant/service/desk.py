@@ -7,7 +7,7 @@ milliseconds however much is shown. A week is seven whole days; today comes on t
 import asyncio
 import enum
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -18,12 +18,13 @@ from penchant.findings import EXAMPLES, unseen_pieces
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service import Services
+from penchant.service.outcomes import DayOutcomes, ListOpenings, OutcomeCounts, UnseenPieces
 from penchant.service.placements.results import Results, ResultsRequest
 from penchant.service.placements.versions import Placements
 from penchant.service.rows import RowServices
 from penchant.storage import AuditEntry
 from penchant.storage.impressions import ImpressionStore, ShownCount
-from penchant.storage.placement_counts import SHOWN, SUCCEEDED, PlacementDay
+from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED, PlacementDay
 from penchant.wire.placement_answers import PlacementResults, PlacementVersion
 from penchant.wire.placements import PlacementPin, read_placement
 from penchant_engine.bounded_cache import BoundedCache
@@ -147,15 +148,6 @@ class SeenFigures:
     unseen_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenerRow:
-    """A row with how much of what it showed on some days was opened."""
-
-    name: str
-    title: str
-    opened: int
-
-
 @dataclass(frozen=True, slots=True)
 class _KeptFigures:
     version: int
@@ -235,17 +227,40 @@ class Desk:
         unseen, count = unseen_pieces(view.snapshot, {*seen.pieces, *view.blacklist}, now, EXAMPLES)
         return SeenFigures(since=seen.since, pieces=seen.pieces, unseen=unseen, unseen_count=count)
 
-    async def openers(self, view: View, days: Sequence[int], likes: int) -> list[OpenerRow]:
+    async def unseen(self, view: View) -> UnseenPieces | None:
+        """Return what of the catalogue no row showed, as `seen` tells."""
+        seen = await self.seen(view)
+        return None if seen is None else UnseenPieces(seen.since, seen.unseen_count, seen.unseen)
+
+    async def by_day(self, view: View, first: int, last: int) -> list[DayOutcomes]:
+        """Return what each row showed on each of some days, and what came of it."""
+        head, count_by_day = view.head, self._database.storage.store(ImpressionStore).count_by_day
+        counted = await self._database.in_thread(
+            count_by_day, head.source_id, head.incarnation, (first, last), (LISTS, *_KINDS), limit=MAX_COUNT_ROWS
+        )
+        totals: defaultdict[tuple[int, str], Counter[int]] = defaultdict(Counter)
+        for each in counted:
+            totals[each.day, each.placement][each.kind] += each.total
+        return [
+            DayOutcomes(
+                day,
+                name,
+                OutcomeCounts(kinds[LISTS], kinds[SHOWN], kinds[SUCCEEDED], sum(kinds[kind] for kind in _PLAYED)),
+            )
+            for (day, name), kinds in totals.items()
+        ]
+
+    async def openers(self, view: View, days: Sequence[int], likes: int) -> list[ListOpenings]:
         """Return the rows that led to most of the likes of some days of the last week, as few as can be."""
         listing = await self._placements.listing(view)
         titles = {each.name: title_of(each) for each in listing.placements}
         opened = await self._database.in_thread(self._opened, view, days)
-        rows, total = list[OpenerRow](), 0
+        rows, total = list[ListOpenings](), 0
         for name, count in opened.most_common(MAX_OPENERS):
             if 2 * total >= likes:
                 break
             total += count
-            rows.append(OpenerRow(name=name, title=titles.get(name, name), opened=count))
+            rows.append(ListOpenings(name=name, title=titles.get(name, name), opened=count))
         return rows
 
     def _opened(self, view: View, days: Sequence[int]) -> Counter[str]:

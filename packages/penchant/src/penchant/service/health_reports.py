@@ -8,9 +8,9 @@ from typing import Literal, Self
 from penchant.findings import VocabularyFindings
 from penchant.live.views import View
 from penchant.service import Services
-from penchant.service.desk import Desk, OpenerRow, SeenFigures
 from penchant.service.health import AudienceHealth, AudienceStanding, CatalogueHealth, Findings, UnreachedPieces
 from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
+from penchant.service.outcomes import ListOpenings, ListOutcomes, UnseenPieces, list_outcomes
 from penchant.wire import format_timestamp
 from penchant.wire.catalogue_answers import (
     CatalogueFindings,
@@ -56,21 +56,21 @@ class KappaFallText:
     now: float
     days: Sequence[int]
     likes: int
-    openers: Sequence[OpenerRow]
+    openers: Sequence[ListOpenings]
 
 
 class HealthReports:
     """What is known of how catalogues are."""
 
-    def __init__(self, health: CatalogueHealth, audience: AudienceHealth, desk: Desk) -> None:
+    def __init__(self, health: CatalogueHealth, audience: AudienceHealth, outcomes: ListOutcomes) -> None:
         self._health = health
         self._audience = audience
-        self._desk = desk
+        self._outcomes = outcomes
 
     @classmethod
     def build(cls, services: Services) -> Self:
-        """Return the reports over what the service finds out, and over its rows."""
-        return cls(services.health, services.audience_health, services.of(Desk))
+        """Return the reports over what the service finds out."""
+        return cls(services.health, services.audience_health, list_outcomes(services))
 
     async def by_now(self, view: View) -> tuple[Findings, AudienceStanding]:
         """Return what is found about a source, waiting a little for what is being made, and how its audience stands."""
@@ -88,13 +88,17 @@ class HealthReports:
         standing, likes = await self._audience.standing(view)
         return mix_sentence(like_mix(view, self._health.findings(view, likes), standing))
 
+    async def unseen(self, view: View) -> UnseenPieces | None:
+        """Return what no list showed lately; ``None`` while that is counted, and where nobody knows."""
+        return await self._outcomes.unseen(view)
+
     async def kappa_fall(self, view: View, findings: Findings) -> KappaFallText | None:
         """Return how kappa has halved within a week; ``None`` where it has not, as far as is known."""
         fall = None if findings.judged is None else findings.judged.fall
         if fall is None:
             return None
         days, likes = [each.day for each in fall.days], sum(each.likes for each in fall.days)
-        openers = await self._desk.openers(view, days, likes)
+        openers = await self._outcomes.openers(view, days, likes)
         return KappaFallText(before=fall.before / 100, now=fall.now / 100, days=days, likes=likes, openers=openers)
 
 
@@ -103,13 +107,10 @@ def findings_answer(
     findings: Findings,
     standing: AudienceStanding,
     fall: KappaFallText | None,
-    seen: SeenFigures | None,
+    unseen: UnseenPieces | None,
 ) -> CatalogueFindings[str]:
     """Return what was found as the interface has it."""
-    unreached, unseen = findings.unreached, None
-    if seen is not None:
-        since = format_timestamp(seen.since)
-        unseen = UnseenFinding(count=seen.unseen_count, examples=seen.unseen, since=since)
+    unreached = findings.unreached
     return CatalogueFindings(
         source=view.head.name,
         version=view.head.version,
@@ -119,13 +120,17 @@ def findings_answer(
         failed=findings.failed,
         keywords=None if findings.vocabulary is None else _keyword_findings(findings.vocabulary),
         unreached=None if unreached is None else _unreached_finding(unreached),
-        unseen=unseen,
+        unseen=None if unseen is None else _unseen_finding(unseen),
         likes=_like_findings(view, findings, standing, fall),
     )
 
 
 def _unreached_finding(found: UnreachedPieces) -> UnreachedFinding:
     return UnreachedFinding(count=found.count, examples=found.pieces, lists=found.lists, of=found.of, done=found.done)
+
+
+def _unseen_finding(found: UnseenPieces) -> UnseenFinding[str]:
+    return UnseenFinding(count=found.total, examples=found.pieces, since=format_timestamp(found.since))
 
 
 def _fall_answer(fall: KappaFallText) -> TellingFall:

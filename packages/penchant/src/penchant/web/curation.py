@@ -8,10 +8,8 @@ from penchant.live.views import View
 from penchant.model import Feature, ListKind, Scope
 from penchant.service.activity import ActivityCounter
 from penchant.service.content import settings_now
-from penchant.service.desk import Desk
 from penchant.service.health_reports import HealthReports, findings_answer
 from penchant.service.search import HitPlace
-from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from penchant.storage.steering_versions import SETTINGS
 from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
@@ -55,7 +53,7 @@ from penchant.wire.catalogue_answers import (
 )
 from penchant.wire.times import format_day
 from penchant_engine.index.browsing import TermCount
-from penchant_engine.model import InteractionType, Term
+from penchant_engine.model import Term
 
 CURATION = OperationTable(Operation, "curation")
 
@@ -182,8 +180,6 @@ _FOUND = About(
     scope=Scope.PERSONAL,
 )
 """Whom a search is about: everybody, where people are looked for."""
-_PLAYED = (InteractionType.PLAY.code, InteractionType.WATCH.code)
-"""What counts as played of what placements showed."""
 _PLACES: Mapping[HitPlace, MatchPlace] = {
     HitPlace.WHOLE_ID: "id",
     HitPlace.ID: "id",
@@ -351,8 +347,8 @@ async def source_health(call: Call) -> Answer:
     reports = call.services.of(HealthReports)
     async with call.services.page_shares.turn(call.access.account_id):
         findings, standing = await reports.by_now(view)
-        fall, seen = await reports.kappa_fall(view, findings), await call.services.of(Desk).seen(view)
-    report = findings_answer(view, findings, standing, fall, seen)
+        fall, unseen = await reports.kappa_fall(view, findings), await reports.unseen(view)
+    report = findings_answer(view, findings, standing, fall, unseen)
     return Answer(body=encode(report), version=view.head.version)
 
 
@@ -376,19 +372,8 @@ async def source_activity(call: Call) -> Answer:
         ActivityDay(
             day=format_day(each.day),
             interactions={kind.value: count for kind, count in sorted(each.interactions.items())},
-            lists=each.shown[LISTS],
-            shown=each.shown[SHOWN],
-            opened=each.shown[SUCCEEDED],
-            played=sum(each.shown[kind] for kind in _PLAYED),
-            placements={
-                name: PlacementActivity(
-                    lists=counts[LISTS],
-                    shown=counts[SHOWN],
-                    opened=counts[SUCCEEDED],
-                    played=sum(counts[kind] for kind in _PLAYED),
-                )
-                for name, counts in sorted(each.placements.items())
-            }
+            **each.shown._asdict(),
+            placements={name: PlacementActivity(**counts._asdict()) for name, counts in sorted(each.lists.items())}
             if values[OF_PLACEMENTS.name]
             else {},
         )
