@@ -28,7 +28,7 @@ from penchant import cli, settings
 from penchant.hooks import Hooks
 from penchant.telemetry import Metrics
 from penchant.web.documents import INTERFACE, OpenApiDocument
-from penchant.web.problems import KINDS
+from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
 from penchant_client.methods import Methods
 
@@ -366,7 +366,8 @@ def metrics_table() -> str:
 
 def errors_table() -> str:
     """Return the codes of errors."""
-    rows = [(f"`{code}`", str(kind.status), f"**{kind.title}.** {kind.explanation}") for code, kind in KINDS.items()]
+    kinds = problem_kinds().items()
+    rows = [(f"`{code}`", str(kind.status), f"**{kind.title}.** {kind.explanation}") for code, kind in kinds]
     return "\n".join(_table(("code", "status", "what it means, and what to do"), rows))
 
 

@@ -31,7 +31,7 @@ from penchant.web.documents import OpenApiDocument
 from penchant.web.openapi import knows_audience
 from penchant.web.operations import Operation
 from penchant.web.parameters import MIN_VERSION
-from penchant.web.problems import KINDS
+from penchant.web.problems import problem_kinds
 from penchant.web.query import Parameter
 from penchant.web.routes import interface_operations
 from penchant.wire import settings as wire_settings
@@ -177,7 +177,7 @@ def problems() -> str:
     classes = {kind.code: kind for kind in errors.PenchantError.__subclasses__()}
     members = []
     names = []
-    for code, kind in sorted(KINDS.items()):
+    for code, kind in sorted(problem_kinds().items()):
         family = "ServiceError" if kind.status in ALONE else FAMILIES.get(kind.status, "NotAcceptable")
         name = "InternalError" if code == "internal" else classes[code].__name__
         words = f"{kind.explanation.partition('.')[0]}." if code == "internal" else inspect.getdoc(classes[code])

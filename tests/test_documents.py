@@ -16,7 +16,7 @@ from penchant.settings import GroupSettings, NodeSettings, PlanSettings, load_se
 from penchant.telemetry import Metrics
 from penchant.web.documents import interface_text
 from penchant.web.openapi import description_of
-from penchant.web.problems import KINDS
+from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
 from serving import Service
 
@@ -85,7 +85,7 @@ def test_every_setting_and_metric_says_what_it_is() -> None:
                 rf"^\| `{field.encode_name}`[ *]* \| [^|]+ \| \S[^|]+\. \|$", tables[name], re.MULTILINE
             ), field
     assert tables["metrics"].count("| `penchant_") == len(METRICS)
-    assert tables["errors"].count("\n| `") == len(KINDS)
+    assert tables["errors"].count("\n| `") == len(problem_kinds())
     assert "### penchant keys create" in tables["commands"]
 
 

@@ -18,7 +18,7 @@ from client.parameters import parameters_of
 from penchant.settings import NodeSettings
 from penchant.web.openapi import samples_of
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
-from penchant.web.problems import KINDS
+from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
 from penchant_client import errors
 from penchant_client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
@@ -409,7 +409,7 @@ def test_every_answer_becomes_a_frame(library: Library) -> None:
 
 
 def test_every_error_has_a_class_of_its_own() -> None:
-    assert set(errors.BY_CODE) == set(KINDS)
+    assert set(errors.BY_CODE) == set(problem_kinds())
     assert {each.__name__ for each in errors.BY_CODE.values()} <= set(client.__all__)
 
 

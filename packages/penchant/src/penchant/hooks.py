@@ -141,7 +141,7 @@ class Packages:
         found = {entry.dist for entry in metadata.entry_points(group=GROUP) if entry.dist is not None}
         return {dist.name: dist.version for dist in sorted(found, key=lambda dist: dist.name)}
 
-    def operations(self, own: "Sequence[Operation]") -> "tuple[Operation, ...]":
+    def operations(self, own: "Sequence[Operation]" = ()) -> "tuple[Operation, ...]":
         """Return all operations of the interface: the service's ``own``, then those of each package by its name.
 
         Raises:

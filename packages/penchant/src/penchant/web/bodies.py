@@ -34,8 +34,6 @@ _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
 _INFLATING = ThreadPoolExecutor(1, thread_name_prefix="penchant-inflate", initializer=give_way)
 """One thread, whose parts of all requests take turns: however many bombs come, another core is left for answers."""
-MAX_DRAFT_BYTES = 8 * 1024 * 1024
-"""Bytes of a draft: it is kept, and with what it replaced once it is published."""
 MAX_GZIP_MEMBERS = 16
 """Members of a gzip body: each costs what is left of its part, whether anything is in it or not."""
 LINGERING_S = 5.0
@@ -57,7 +55,6 @@ class BodyKind:
 CONTENT_BODY = BodyKind(limit_bytes=lambda settings: settings.body_limit_bytes, growth=4)
 INTERACTIONS_BODY = BodyKind(limit_bytes=lambda settings: settings.interactions_limit_bytes, growth=5)
 LIST_BODY = BodyKind(limit_bytes=lambda settings: settings.list_limit_bytes, growth=32)
-DRAFT_BODY = BodyKind(limit_bytes=lambda settings: min(settings.body_limit_bytes, MAX_DRAFT_BYTES), growth=8)
 SETTINGS_BODY = BodyKind(limit_bytes=lambda settings: settings.settings_limit_bytes, growth=32)
 
 

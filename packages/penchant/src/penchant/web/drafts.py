@@ -1,5 +1,6 @@
 """Drafts: edits that wait, looked at and proposed, published as one version and taken back as one."""
 
+import functools
 from operator import attrgetter
 
 from penchant.model import Feature, Scope
@@ -7,15 +8,20 @@ from penchant.service.drafts import summary_of
 from penchant.service.effects import EffectSubject
 from penchant.service.rows import row_services
 from penchant.storage.drafts import DraftPublication, DraftRow
-from penchant.web.bodies import DRAFT_BODY, SETTINGS_BODY
-from penchant.web.operations import DRAFTS_TAG, NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
-from penchant.web.parameters import FORCE, MIN_VERSION, REVISION
+from penchant.web.bodies import SETTINGS_BODY, BodyKind
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
+from penchant.web.parameters import MIN_VERSION
+from penchant.web.rows.parameters import FORCE, REVISION
+from penchant.web.rows.problems import ROW_PROBLEMS
 from penchant.wire import encode
 from penchant.wire.drafts.answers import DraftListing, PublishedVersion, encode_draft
 from penchant.wire.drafts.edits import DRAFT_NOTE, DRAFT_SCHEDULE, decode_edits, decode_effect_wish
 from penchant.wire.rows.schemas import ROWS
 
-DRAFTS = OperationTable(Operation, DRAFTS_TAG, ROWS)
+DRAFTS = OperationTable(functools.partial(Operation, names_scope=False), "drafts", ROWS, ROW_PROBLEMS)
+MAX_DRAFT_BYTES = 8 * 1024 * 1024
+"""Bytes of a draft: it is kept, and with what it replaced once it is published."""
+DRAFT_BODY = BodyKind(limit_bytes=lambda settings: min(settings.body_limit_bytes, MAX_DRAFT_BYTES), growth=8)
 _ONE = "/{source}/drafts/{name}"
 _CHANGES = ("unknown-draft", "wrong-draft-state", "feature-not-in-plan")
 _PUBLISHES = (*_CHANGES, "outdated-draft", "draft-changed", "four-eyes", "too-many-pieces", "too-many-placements")
@@ -29,7 +35,9 @@ async def list_drafts(call: Call) -> Answer:
     return Answer(body=encode(DraftListing(drafts=[summary_of(row) for row in rows])))
 
 
-@DRAFTS.operation("GET", _ONE, about=NOBODY, scope=Scope.WRITE, answer="SourceDraft", errors=("unknown-draft",))
+@DRAFTS.operation(
+    "GET", _ONE, about=NOBODY, scope=Scope.WRITE, answer="SourceDraft", headers=("ETag",), errors=("unknown-draft",)
+)
 async def get_draft(call: Call) -> Answer:
     """Read a draft: what it edits, and where it stands."""
     call.values()
@@ -53,6 +61,7 @@ def _answer(row: DraftRow, body: bytes | None = None) -> Answer:
     body_kind=DRAFT_BODY,
     body="DraftEdits",
     answer="SourceDraft",
+    headers=("ETag",),
     errors=("too-many-entries", "too-many-drafts", "draft-changed", "feature-not-in-plan"),
 )
 async def put_draft(call: Call) -> Answer:
@@ -111,6 +120,7 @@ async def draft_effect(call: Call) -> Answer:
     body_kind=SETTINGS_BODY,
     body="DraftNote",
     answer="SourceDraft",
+    headers=("ETag",),
     errors=("unknown-draft", "wrong-draft-state"),
 )
 async def propose_draft(call: Call) -> Answer:
@@ -128,6 +138,7 @@ async def propose_draft(call: Call) -> Answer:
     body_kind=SETTINGS_BODY,
     body="DraftNote",
     answer="SourceDraft",
+    headers=("ETag",),
     errors=("unknown-draft", "wrong-draft-state"),
 )
 async def send_back_draft(call: Call) -> Answer:
@@ -174,6 +185,7 @@ async def accept_draft(call: Call) -> Answer:
     body_kind=SETTINGS_BODY,
     body="DraftSchedule",
     answer="SourceDraft",
+    headers=("ETag",),
     errors=(*_CHANGES, "draft-changed", "four-eyes"),
 )
 async def schedule_draft(call: Call) -> Answer:

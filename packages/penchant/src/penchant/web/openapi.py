@@ -13,6 +13,7 @@ from penchant import __version__
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH
 from penchant.web.bodies import JSON, NDJSON, NDJSON_TYPES
 from penchant.web.operations import (
+    AUDIENCE_VERSION_HEADER,
     BODY_ERRORS,
     CHANGE_ERRORS,
     MIN_AUDIENCE_VERSION_HEADER,
@@ -21,7 +22,7 @@ from penchant.web.operations import (
     Operation,
 )
 from penchant.web.parameters import AFTER, AT, BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
-from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
+from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_kinds
 from penchant.web.query import Parameter
 from penchant.wire.samples import SAMPLES
 from penchant.wire.schemas import InterfacePart, components
@@ -35,10 +36,6 @@ TAG_DESCRIPTIONS = {
     "content": "The pieces of a source: submit, list, read and delete them, and read what is similar to one.",
     "people": "What people do with pieces: record, list, export and erase it, and read their profiles.",
     "recommendations": "Lists of pieces for a person, or for several pieces at once.",
-    "drafts": "Edits that wait, published as one version.",
-    "placements": "What the rows of pages show, in which variants.",
-    "pages": "The lists of rows, one by one or all of a page, and what a draft of a row would show.",
-    "results": "What people saw of the rows of pages, and what came of that.",
     "explanations": "Why a piece is in a list or not, and what lists would be after a change.",
     "curation": "Whitelist, blacklist and settings of a source.",
     "source": "A source as a whole.",
@@ -61,7 +58,6 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
     "code": ("The code of an error.", "invalid-input"),
     "account": ("The name of an account; made if it is missing.", "press"),
     "keyID": ("The id of a key, the part between its underscores.", "Zk4tQ9"),
-    "name": ("The name of a placement; percent-encoded once.", "home"),
 }
 _HEADERS: Mapping[str, tuple[str, str]] = {
     "ETag": ("string", "Tag of the answer, for `If-None-Match`; of a draft its revision."),
@@ -121,6 +117,7 @@ def openapi(operations: Sequence[Operation], base_path: str, interface: str = ""
     for operation in operations:
         described = _describe(operation, description_of(operation, interface), samples)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    descriptions = TAG_DESCRIPTIONS | {tag: text for part in parts for tag, text in part.tags.items()}
     tags = {operation.tag for operation in operations}
     return {
         "openapi": "3.1.1",
@@ -133,7 +130,7 @@ def openapi(operations: Sequence[Operation], base_path: str, interface: str = ""
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": base_path or "/"}],
-        "tags": [{"name": name, "description": text} for name, text in TAG_DESCRIPTIONS.items() if name in tags],
+        "tags": [{"name": name, "description": text} for name, text in descriptions.items() if name in tags],
         "paths": paths,
         "components": {
             "schemas": components(parts),
@@ -189,7 +186,7 @@ def _describe(operation: Operation, description: str, samples: Mapping[str, Any]
         "summary": operation.summary,
         "description": description,
         "tags": [operation.tag],
-        "parameters": [*_path_parameters(operation.path), *_parameters(operation)],
+        "parameters": [*_path_parameters(operation), *_parameters(operation)],
         "responses": _responses(operation, samples),
         "security": [] if operation.public else [{"key": []}],
     }
@@ -218,12 +215,13 @@ def _content(name: str, media_type: str, samples: Mapping[str, Any]) -> Json:
     )
 
 
-def _path_parameters(path: str) -> list[Json]:
-    return [_path_parameter(segment[1:-1]) for segment in path.split("/") if segment.startswith("{")]
+def _path_parameters(operation: Operation) -> list[Json]:
+    described = _PATH_PARAMETERS if operation.part is None else {**_PATH_PARAMETERS, **operation.part.segments}
+    names = [segment[1:-1] for segment in operation.path.split("/") if segment.startswith("{")]
+    return [_path_parameter(name, *described[name]) for name in names]
 
 
-def _path_parameter(name: str) -> Json:
-    description, example = _PATH_PARAMETERS[name]
+def _path_parameter(name: str, description: str, example: str) -> Json:
     longest = MAX_NAME_LENGTH if name in {"source", "name"} else MAX_ID_LENGTH
     schema: Json = {"type": "string", "minLength": 1, "maxLength": longest}
     if name == "type":
@@ -291,10 +289,10 @@ def _responses(operation: Operation, samples: Mapping[str, Any]) -> Json:
     # OpenAPI knows one answer a status: errors that share one are told apart by their codes.
     by_status: dict[int, list[str]] = {}
     for code in error_codes(operation):
-        by_status.setdefault(KINDS[code].status, []).append(code)
+        by_status.setdefault(problem_kinds()[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
-            "description": "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes),
+            "description": "; ".join(f"`{code}`: {problem_kinds()[code].title}" for code in codes),
             "headers": _references(_error_headers(status)),
             "content": {PROBLEM_MEDIA_TYPE: _content("Problem", PROBLEM_MEDIA_TYPE, samples)},
         }
@@ -304,7 +302,7 @@ def _responses(operation: Operation, samples: Mapping[str, Any]) -> Json:
 def _answer_headers(operation: Operation) -> list[str]:
     """Return the names of the headers that an operation's answer may have."""
     names = ["x-request-id"]
-    if operation.has_etag or operation.answer == "SourceDraft":
+    if operation.has_etag or "ETag" in operation.headers:
         names.append("ETag")
     if operation.public:
         return names
@@ -318,7 +316,7 @@ def _answer_headers(operation: Operation) -> list[str]:
     kinds = {
         "x-penchant-deleted": operation.deletes_pieces,
         "x-penchant-audience-version": knows_audience(operation),
-        "x-penchant-list": operation.answer == "PlacementResult",
+        "x-penchant-list": "x-penchant-list" in operation.headers,
         "x-penchant-next": AFTER in operation.parameters or operation.answer == "AuditLog",
         "x-penchant-unknown-content": operation.answer == "RecordedInteraction",
         "x-penchant-expired": operation.answer == "RecordedInteraction",
@@ -329,8 +327,8 @@ def _answer_headers(operation: Operation) -> list[str]:
 
 def knows_audience(operation: Operation) -> bool:
     """Return whether an operation's lists can go by what people like."""
-    is_placement = operation.answer in {"PlacementResult", "PageResult"}
-    return is_placement or any(each in operation.parameters for each in (INCLUDE_SEEN, BY, HALF_LIFE))
+    named = AUDIENCE_VERSION_HEADER in operation.headers
+    return named or any(each in operation.parameters for each in (INCLUDE_SEEN, BY, HALF_LIFE))
 
 
 def _error_headers(status: int) -> list[str]:

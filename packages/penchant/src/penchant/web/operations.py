@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import msgspec
@@ -24,6 +24,7 @@ from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
 from penchant.web.parameters import AT, MIN_VERSION
+from penchant.web.problems import ProblemKind
 from penchant.web.query import (
     Parameter,
     QueryParameters,
@@ -47,8 +48,6 @@ USER_HEADER = "x-penchant-user"
 KEY_PARAMETER = "key"
 USER_PARAMETER = "user"
 """Where a browser key and its signed person come from where a page can set no headers."""
-DRAFTS_TAG = "drafts"
-"""Of the operations of drafts, of which browser keys know nothing."""
 Decoded = TypeVar("Decoded")
 P = ParamSpec("P")
 
@@ -354,8 +353,9 @@ class Operation:
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
     ``remembered`` ones may be kept here for who asks the same again; those that go by what people like say so
     (``follows_audience``).
-    ``errors`` are the codes beside those that follow from all this. ``part`` has the components that it names, where
-    these are none of the service's.
+    Browser keys without its scope are told so where it ``names_scope``. A decoded body ``includes`` these members of
+    pieces. ``headers`` are those of answers that do not follow from all this, ``errors`` the codes of such errors.
+    ``part`` has the components and ``problems`` the codes that it names, where these are none of the service's.
     """
 
     method: str
@@ -385,14 +385,18 @@ class Operation:
     body: str | None = None
     optional_body: bool = False
     reader: Reader | None = None
+    includes: Callable[[Any], Sequence[str]] | None = None
+    names_scope: bool = True
     has_etag: bool = False
     has_lines: bool = False
     deletes_pieces: bool = False
     changes_interactions: bool = False
     answer: str | None = None
     answer_media_type: str = JSON
+    headers: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     part: InterfacePart | None = None
+    problems: Mapping[str, ProblemKind] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse an operation that says contradictory things of whom it is for and whom it is about."""
@@ -429,13 +433,20 @@ class OperationTable(Generic[P]):
     """The operations of a module, in the interface's order: each is a row that decorates its handler.
 
     The handler's name and its documentation are the operation's name and summary, unless the row has others. ``row`` is
-    `Operation`, whose members are the decorator's arguments; ``part`` describes what they take and answer.
+    `Operation`, whose members are the decorator's arguments; ``part`` describes what they take and answer, ``problems``
+    errors of theirs.
     """
 
-    def __init__(self, row: Callable[P, Operation], tag: str, part: InterfacePart | None = None) -> None:
+    def __init__(
+        self,
+        row: Callable[P, Operation],
+        tag: str,
+        part: InterfacePart | None = None,
+        problems: Mapping[str, ProblemKind] | None = None,
+    ) -> None:
         self._row = row
         self._tag = tag
-        self._part = part
+        self._described: dict[str, Any] = {"part": part, "problems": problems or {}}
         self._operations: list[Operation] = []
 
     def __iter__(self) -> Iterator[Operation]:
@@ -449,7 +460,8 @@ class OperationTable(Generic[P]):
             first, *words = handler.__name__.split("_")
             name = row.name or first + "".join(map(str.capitalize, words))
             summary = row.summary or inspect.getdoc(handler) or ""
-            added = replace(row, name=name, summary=summary, handler=handler, tag=row.tag or self._tag, part=self._part)
+            tag = row.tag or self._tag
+            added = replace(row, name=name, summary=summary, handler=handler, tag=tag, **self._described)
             self._operations.append(added)
             return handler
 

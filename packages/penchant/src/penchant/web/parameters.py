@@ -69,7 +69,8 @@ def read_interaction_type(text: str) -> InteractionType:
         raise ValueError(f"Found another type; accepted are {INTERACTION_TYPE_NAMES}.") from None
 
 
-def _read_boolean(text: str) -> bool:
+def read_boolean(text: str) -> bool:
+    """Return what a parameter says that is on or off."""
     value = _BOOLEANS.get(text.lower())
     if value is None:
         raise ValueError("Found another value; true, false, 1 and 0 are accepted.")
@@ -99,7 +100,8 @@ def _read_automatic(text: str) -> str:
     return text
 
 
-def _read_id(text: str) -> str:
+def read_id(text: str) -> str:
+    """Return an id, of a person or a piece."""
     problem = id_problem(text)
     if problem:
         raise ValueError(problem)
@@ -126,11 +128,11 @@ def _read_excluded(query: QueryParameters) -> frozenset[str]:
     ids = query.numbered("exclude")
     if len(ids) > MAX_EXCLUDED:
         raise ValueError(f"Found {len(ids)} ids; up to {MAX_EXCLUDED} are accepted.")
-    return frozenset(map(_read_id, ids))
+    return frozenset(map(read_id, ids))
 
 
 def _read_deleted(query: QueryParameters) -> list[str] | None:
-    return [_read_id(text) for text in query.numbered("id")] or None
+    return [read_id(text) for text in query.numbered("id")] or None
 
 
 def _read_form(text: str) -> str:
@@ -258,7 +260,7 @@ INCLUDE_SEEN = Parameter(
     name="include-seen",
     description="Whether pieces that the person already knows may be recommended.",
     schema={"type": "boolean"},
-    read=_read_boolean,
+    read=read_boolean,
 )
 INCLUDE = Parameter(
     name="include",
@@ -288,7 +290,7 @@ FILL = Parameter(
     name="fill",
     description="`false` leaves out pieces that nothing speaks for.",
     schema={"type": "boolean", "default": True},
-    read=_read_boolean,
+    read=read_boolean,
     default=True,
 )
 EXCLUDE = Parameter(
@@ -326,7 +328,7 @@ EXPLAIN = Parameter(
     name="explain",
     description="`true` adds to each entry why it is there.",
     schema={"type": "boolean", "default": False},
-    read=_read_boolean,
+    read=read_boolean,
     default=False,
 )
 CATEGORY = Parameter(
@@ -339,7 +341,7 @@ CONTENT_ID = Parameter(
     name="content-id",
     description="Only interactions with this piece.",
     schema={"type": "string"},
-    read=_read_id,
+    read=read_id,
 )
 TYPE = Parameter(
     name="type",
@@ -371,7 +373,7 @@ EVENT_ID = Parameter(
     name="event-id",
     description="Your id of the event: the same one of the same person is stored once, and answered alike.",
     schema={"type": "string"},
-    read=_read_id,
+    read=read_id,
 )
 TAKEN_AT = Parameter(
     name="timestamp",
@@ -382,24 +384,11 @@ TAKEN_EVENT = Parameter(
     name="event-id",
     description="Your id of the event: that one alone.",
     schema=EVENT_ID.schema,
-    read=_read_id,
+    read=read_id,
 )
 LIST = Parameter(
     name="list",
     description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",
-    schema={"type": "string"},
-)
-FORCE = Parameter(
-    name="force",
-    description="Publish also where what the draft edits has changed since it was written.",
-    schema={"type": "boolean", "default": False},
-    read=_read_boolean,
-    default=False,
-)
-REVISION = Parameter(
-    name="revision",
-    description="The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting "
-    "`fourEyes` of the source it has to be given for what puts something in force.",
     schema={"type": "string"},
 )
 VALUE = Parameter(
@@ -450,24 +439,6 @@ HISTORY = Parameter(
     description="The `history` of which that version is, as the feed named it; of another one all pieces come.",
     schema={"type": "string"},
 )
-USER = Parameter(
-    name="user",
-    description="The person whom the list is for; without it, for nobody, who sees the placement without variants.",
-    schema={"type": "string"},
-    read=_read_id,
-)
-CONTENT = Parameter(
-    name="content",
-    description="The id of the piece beside which the list is shown: what a list of similar pieces is about.",
-    schema={"type": "string"},
-    read=_read_id,
-)
-ROLLBACK_VERSION = Parameter(
-    name="version",
-    description="The version to return to; without it, the one before that in force.",
-    schema=dict(VERSION_SCHEMA),
-    read=lambda text: integer(text, least=1),
-)
 KEPT_VERSION = Parameter(
     name="version",
     description="Only this version, with the settings or ids that it had.",
@@ -479,29 +450,6 @@ FOR = Parameter(
     description="`generators`: OpenAPI 3.0.3, in which a category's value has no type, for tools that take no unions.",
     schema={"type": "string", "enum": ["generators"]},
     read=_read_form,
-)
-FROM = Parameter(
-    name="from",
-    description="The first UTC day; without it, the one on which the placement's version in force was stored.",
-    schema={"type": "string", "format": "date"},
-    read=parse_date,
-)
-TO = Parameter(
-    name="to",
-    description="The last UTC day; without it, today.",
-    schema={"type": "string", "format": "date"},
-    read=parse_date,
-)
-SUCCESS = Parameter(
-    name="type",
-    description="Which type of interaction counts as a success; without it, any but a dislike.",
-    schema={"type": "string", "enum": list(InteractionType)},
-    read=read_interaction_type,
-)
-BASE_VARIANT = Parameter(
-    name="base",
-    description="The variant from which others differ; without it, the placement itself (`base`).",
-    schema={"type": "string", "default": "base"},
 )
 AFTER = Parameter(
     name="after",
@@ -523,13 +471,13 @@ SEARCHED = Parameter(
     description="What to look for: words of a piece, or the beginning of a person's id or of a keyword; needed "
     "but for people: without it come those who did most lately.",
     schema={"type": "string", "maxLength": MAX_ID_LENGTH},
-    read=_read_id,
+    read=read_id,
 )
 LOOK_AFTER = Parameter(
     name="after",
     description="Only what is found among pieces past this id: the `after` of an answer that is not complete.",
     schema={"type": "string"},
-    read=_read_id,
+    read=read_id,
 )
 OF_CATEGORY = Parameter(
     name="category",
@@ -541,7 +489,7 @@ BEGINNING = Parameter(
     name="q",
     description="Only keywords that begin so, in small or capital letters.",
     schema={"type": "string", "maxLength": MAX_ID_LENGTH},
-    read=_read_id,
+    read=read_id,
     default="",
 )
 TYPED = replace(BEGINNING, description="What is typed of a title; without it come some titles to begin with.")
@@ -555,7 +503,7 @@ OF_PLACEMENTS = Parameter(
     name="placements",
     description="`true` adds what each placement showed.",
     schema={"type": "boolean", "default": False},
-    read=_read_boolean,
+    read=read_boolean,
     default=False,
 )
 FOUND_LIMIT = _limit("hits", most=MAX_FOUND, default=20)

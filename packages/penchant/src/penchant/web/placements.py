@@ -32,23 +32,10 @@ from penchant.web.operations import (
     in_body,
     read_by,
 )
-from penchant.web.parameters import (
-    AFTER,
-    BASE_VARIANT,
-    CONTENT,
-    EXCLUDE,
-    EXPLAIN,
-    FROM,
-    INCLUDE,
-    LIMIT,
-    MIN_VERSION,
-    ROLLBACK_VERSION,
-    SUCCESS,
-    TAKE,
-    TO,
-    USER,
-)
+from penchant.web.parameters import AFTER, EXCLUDE, EXPLAIN, INCLUDE, LIMIT, MIN_VERSION, TAKE
 from penchant.web.problems import problem_of
+from penchant.web.rows.parameters import BASE_VARIANT, CONTENT, FROM, ROLLBACK_VERSION, SUCCESS, TO, USER
+from penchant.web.rows.problems import ROW_PROBLEMS
 from penchant.wire import encode
 from penchant.wire.answers import BulkReceipt
 from penchant.wire.list_ids import ListCursor
@@ -70,7 +57,7 @@ from penchant.wire.rows.settings import RowSettings
 from penchant_engine.lists.marks import cut_marks, mark_count, marked_ids, marks_of
 from penchant_engine.model import DAY_MS, MARK_BYTES, MAX_LISTED, MAX_TAKE
 
-PLACEMENTS = OperationTable(Operation, "placements", ROWS)
+PLACEMENTS = OperationTable(Operation, "placements", ROWS, ROW_PROBLEMS)
 _ONE = "/{source}/placements/{name}"
 
 
@@ -247,6 +234,7 @@ async def placement_card(call: Call) -> Answer:
     counted=True,
     personal=True,
     answer="PlacementResult",
+    headers=(LIST_HEADER, AUDIENCE_VERSION_HEADER),
     errors=("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded"),
 )
 async def placement_list(call: Call) -> Answer:
@@ -342,7 +330,9 @@ def _marks(answer: PlacementAnswer) -> bytes:
     body="PageWish",
     reader=read_by(decode_page),
     answers=lambda page: len(page.lists),  # one with an error counts as well, since the request was answered
+    includes=attrgetter("include"),
     answer="PageResult",
+    headers=(AUDIENCE_VERSION_HEADER,),
     errors=("too-many-entries", "overloaded"),
 )
 async def page_lists(call: Call) -> Answer:
@@ -422,7 +412,7 @@ def _audience_headers(answers: list[PlacementAnswer]) -> dict[str, str]:
     return {AUDIENCE_VERSION_HEADER: str(min(versions))} if versions else {}
 
 
-IMPRESSIONS = OperationTable(Operation, "results", ROWS)
+IMPRESSIONS = OperationTable(Operation, "results", ROWS, ROW_PROBLEMS)
 
 
 class ReportedImpressions(NamedTuple):

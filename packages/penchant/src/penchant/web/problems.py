@@ -1,9 +1,12 @@
 """Problems: the one table from an error's code to its HTTP status, its title and what its reader should do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 
 from penchant.errors import PenchantError, UnknownProblem
+from penchant.hooks import packages
 from penchant.wire import encode
 from penchant.wire.answers import Problem, ProblemFault
 
@@ -19,7 +22,7 @@ class ProblemKind:
     explanation: str
 
 
-KINDS: dict[str, ProblemKind] = {
+KINDS: Mapping[str, ProblemKind] = {
     "malformed-path": ProblemKind(
         400,
         "Malformed path or query",
@@ -103,14 +106,6 @@ KINDS: dict[str, ProblemKind] = {
     "unknown-piece": ProblemKind(
         404, "No such piece", "The source has no piece with this id, or no longer. Ids are compared exactly."
     ),
-    "unknown-placement": ProblemKind(
-        404,
-        "No such placement",
-        "The source has no placement of this name, or keeps no such version of it. Names are compared exactly.",
-    ),
-    "unknown-draft": ProblemKind(
-        404, "No such draft", "The source has no draft of this name. Names are compared exactly."
-    ),
     "four-eyes": ProblemKind(
         403,
         "Somebody else has to publish this",
@@ -129,36 +124,6 @@ KINDS: dict[str, ProblemKind] = {
     ),
     "too-few-pieces": ProblemKind(
         409, "Too few pieces", "Similar content needs at least two pieces in the source. Submit more."
-    ),
-    "too-many-placements": ProblemKind(
-        409, "Too many placements", "The source has as many placements as one may have. Delete one first."
-    ),
-    "placement-changed": ProblemKind(
-        409,
-        "The placement is being changed",
-        "Others changed the placement at the same moment, again and again. Read it, and send your change once more.",
-    ),
-    "too-many-drafts": ProblemKind(
-        409, "Too many drafts", "The source has as many open drafts as one may have. Publish or delete one first."
-    ),
-    "draft-changed": ProblemKind(
-        409,
-        "The draft was changed",
-        "The draft is another revision than the one that the request names, or others changed it, or what it edits, at "
-        "the same moment. Read it, look at what is new, and send your request once more with its revision.",
-    ),
-    "outdated-draft": ProblemKind(
-        409,
-        "What the draft edits has changed",
-        "What the entries of `errors` name is no longer as it was when the draft was written, or was published if it "
-        "is to be undone. Look at it, and write the draft anew, or publish it with force=true, which puts the draft in "
-        "the place of what is there now. Undoing cannot be forced.",
-    ),
-    "wrong-draft-state": ProblemKind(
-        409,
-        "Not in this state of the draft",
-        "What was asked for is not for a draft in its present state: only what is published can be undone, only what "
-        "is proposed be accepted or sent back.",
     ),
     "preview-too-large": ProblemKind(
         409,
@@ -255,9 +220,21 @@ _PAGE = """<!doctype html>
 """
 
 
+@cache
+def problem_kinds() -> Mapping[str, ProblemKind]:
+    """Return the table with the errors of operations that packages bring."""
+    tables = (KINDS, *(each.problems for each in packages().operations()))
+    return {code: kind for table in tables for code, kind in table.items()}
+
+
+def kind_of(error: PenchantError) -> ProblemKind:
+    """Return what an error is to HTTP; those without a place in the table are internal."""
+    return problem_kinds().get(error.code, KINDS["internal"])
+
+
 def status_of(error: PenchantError) -> int:
     """Return the HTTP status of an error; those without a place in the table are internal."""
-    return KINDS.get(error.code, KINDS["internal"]).status
+    return kind_of(error).status
 
 
 def address_hint(raw_path: str, base_path: str) -> str:
@@ -273,8 +250,8 @@ def problem_body(error: PenchantError, base_path: str) -> bytes:
 
 def problem_of(error: PenchantError, base_path: str) -> Problem:
     """Return an error as the members of its document."""
-    code = error.code if error.code in KINDS else "internal"
-    kind = KINDS[code]
+    code = error.code if error.code in problem_kinds() else "internal"
+    kind = kind_of(error)
     faults = tuple(
         ProblemFault(pointer=fault.pointer, parameter=fault.parameter, detail=fault.detail) for fault in error.faults
     )
@@ -294,7 +271,7 @@ def problem_page(code: str) -> str:
     Raises:
         UnknownProblem: no error has this code.
     """
-    kind = KINDS.get(code)
+    kind = problem_kinds().get(code)
     if kind is None:
-        raise UnknownProblem(f"No problem has this code. Known are {', '.join(sorted(KINDS))}.")
+        raise UnknownProblem(f"No problem has this code. Known are {', '.join(sorted(problem_kinds()))}.")
     return _PAGE.format(title=escape(kind.title), status=kind.status, code=code, explanation=escape(kind.explanation))

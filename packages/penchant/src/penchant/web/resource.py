@@ -22,7 +22,6 @@ from penchant.service.lists.inclusion import OutdatedAnswer
 from penchant.web.bodies import require_media_type
 from penchant.web.exchange import ACCEPTED, RequestExchange
 from penchant.web.operations import (
-    DRAFTS_TAG,
     KEY_HEADER,
     NOBODY,
     RAW_KEY_HEADER,
@@ -40,7 +39,6 @@ from penchant.web.parameters import INCLUDE, NARROWING
 from penchant.web.query import QueryParameters, is_any_named
 from penchant.web.remembering import Headers, SentAnswer, find_answer, keep_answer
 from penchant.wire import encode
-from penchant.wire.placements import PageWish
 
 INCLUDE_ATTEMPTS = 20
 INCLUDE_PAUSE_S = 0.01
@@ -195,8 +193,8 @@ class CheckedOperation:
 
     def _included(self, call: Call) -> Sequence[str]:
         """Return which members of pieces a request names for the entries of its answer."""
-        if isinstance(call.decoded, PageWish):
-            return call.decoded.include
+        if self.operation.includes is not None:
+            return self.operation.includes(call.decoded)
         # Most requests name none: their parameters are read by the handler alone.
         if not self._includes or not call.query.pairs or not is_any_named((INCLUDE,), call.query):
             return ()
@@ -265,10 +263,10 @@ def _require_leave(operation: Operation, access: Access, people: Collection[str]
         NotInBrowsers: it is a browser key, and the operation is not for pages.
     """
     needed = [each for each in (operation.scope, operation.about.scope if people else None) if each is not None]
-    # Of what pages may never do, a write says which scope it needs, as to any key without it; one of drafts does not
+    # Of what pages may never do, a write says which scope it needs, as to any key without it, unless the row does not
     # (interface, section 2).
     if access.is_browser and not operation.in_browsers:
-        names_scope = operation.about is NOBODY and operation.scope is Scope.WRITE and operation.tag != DRAFTS_TAG
+        names_scope = operation.about is NOBODY and operation.scope is Scope.WRITE and operation.names_scope
         needed = needed if names_scope else []
     for scope in needed:
         AccessControl.require_scope(access, scope)

@@ -89,12 +89,15 @@ class InterfacePart:
     """What operations of a package take and answer, for the OpenAPI document.
 
     ``answers`` are records, of which schemas are made; from these ``schemas`` makes those of bodies, and of answers
-    that say more than their records. ``samples`` has one of each body and answer by the name of its schema.
+    that say more than their records. ``samples`` has one of each body and answer by the name of its schema, ``tags``
+    what each tag of the operations means, ``segments`` what is written in their paths, with an example.
     """
 
     answers: Sequence[Any] = ()
     schemas: Callable[[Mapping[str, Json]], Json] = lambda _generated: {}
     samples: Mapping[str, Any] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    segments: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def components(parts: Sequence[InterfacePart] = ()) -> dict[str, Any]:

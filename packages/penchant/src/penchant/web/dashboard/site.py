@@ -37,7 +37,7 @@ from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie
 from penchant.web.dashboard.shown import image_sources, is_shown
 from penchant.web.mounts.people import RefusedPerson, named_session
 from penchant.web.operations import Answer, Call, Handler, body_tag
-from penchant.web.problems import KINDS, ProblemKind
+from penchant.web.problems import ProblemKind, kind_of
 from penchant.web.system import COVER
 from penchant.wire import id_problem
 from penchant.wire.text import source_problem
@@ -303,7 +303,7 @@ class DashboardSite:
     def problem(self, call: Call, error: PenchantError, session: Session | None) -> Answer:
         """Return an error as a page."""
         call.services.metrics.problems.labels(error.code).inc()
-        kind = _PAGES_OWN.get(error.code) or KINDS.get(error.code, KINDS["internal"])
+        kind = _PAGES_OWN.get(error.code) or kind_of(error)
         headers = {} if error.retry_after_s is None else {"retry-after": str(max(1, round(error.retry_after_s)))}
         hint = kind.explanation
         values = {"title": kind.title, "detail": error.detail, "hint": hint, "code": error.code}

@@ -17,7 +17,7 @@ from penchant.service.access import Access, Session, Sessions
 from penchant.settings import NodeSettings
 from penchant.web.exchange import LET_IN, REQUEST_ID_HEADER, RequestExchange
 from penchant.web.mounts.people import named_session
-from penchant.web.problems import KINDS, problem_of
+from penchant.web.problems import kind_of, problem_of
 
 _HANDED_ON = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
 """Headers that a part has of the request that it belongs to."""
@@ -97,7 +97,7 @@ class MountHost:
             "code": error.code,
             "title": problem.title,
             "detail": problem.detail,
-            "hint": KINDS.get(error.code, KINDS["internal"]).explanation,
+            "hint": kind_of(error).explanation,
             "retry_after_s": error.retry_after_s,
         }
 

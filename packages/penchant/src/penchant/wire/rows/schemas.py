@@ -173,5 +173,12 @@ ROWS = InterfacePart(
     ),
     schemas=_schemas,
     samples=_SAMPLES,
+    tags={
+        "drafts": "Edits that wait, published as one version.",
+        "placements": "What the rows of pages show, in which variants.",
+        "pages": "The lists of rows, one by one or all of a page, and what a draft of a row would show.",
+        "results": "What people saw of the rows of pages, and what came of that.",
+    },
+    segments={"name": ("The name of a placement; percent-encoded once.", "home")},
 )
 """What operations of rows and drafts take and answer."""

@@ -17,7 +17,7 @@ from penchant.web.dashboard.rows.drafting import propose_row
 from penchant.web.dashboard.rows.placement import rows_view
 from penchant.web.dashboard.shown import day, moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
-from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
+from penchant.web.rows.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 from penchant.wire import encode, parse_timestamp
 from penchant.wire.placement_answers import Interval, PlacementResults, VariantResult
 from penchant.wire.placements import BASE, decode_placement

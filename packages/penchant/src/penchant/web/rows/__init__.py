@@ -1,0 +1,1 @@
+"""Rows and drafts at the edge: what their operations alone need."""
