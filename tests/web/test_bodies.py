@@ -10,7 +10,7 @@ import pytest
 
 from acceptance.processes import wait_until
 from factories import piece
-from penchant.service.shares import INLINE_BYTES
+from penchant.service.decoding import INLINE_BYTES, BodyDecoder
 from penchant.settings import NodeSettings
 from penchant.web import compression
 from penchant.web.bodies import LIST_BODY, MAX_GZIP_MEMBERS
@@ -118,7 +118,7 @@ class TestLargeBodies:
         assert service.request("PUT", "/s/settings", **large).status_code == 422
         assert service.request("DELETE", "/s/content", **large).status_code == 202
         assert service.post("/s/similar", **large).status_code == 413
-        shares = service.client.app.services.decoder._shares  # type: ignore[attr-defined]
+        shares = service.client.app.services.of(BodyDecoder)._shares  # type: ignore[attr-defined]
         wait_until(lambda: shares.is_idle)
 
     @pytest.mark.slow

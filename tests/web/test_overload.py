@@ -92,7 +92,7 @@ def test_heavy_pages_of_an_account_wait_their_turn_and_are_refused_after_a_while
     other = service.new_key(account="other")
     assert service.post("/s/content", key=other, json=[piece("a"), piece("b")]).status_code == 202
     own_pages, pages_of_other = Visitor(service, service.key), Visitor(service, other)
-    shares = service.client.app.services.page_shares  # type: ignore[attr-defined]
+    shares = service.client.app.services.lists.shares  # type: ignore[attr-defined]
     account = account_id(service.account)
     held = [asyncio.run(shares.take(account)) for _ in range(PAGES_OF_ACCOUNT)]
 
@@ -120,7 +120,7 @@ def test_however_many_searches_come_at_once_an_account_has_two_under_way(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.submit("s", *(piece(f"p{number}", "x") for number in range(150)))
-    service.client.app.services.page_shares.wait_s = 60  # type: ignore[attr-defined]
+    service.client.app.services.lists.shares.wait_s = 60  # type: ignore[attr-defined]
     under_way: list[int] = []
     running = 0
     search = SourceSearch.pieces

@@ -66,7 +66,7 @@ class Prospects:
     @classmethod
     def build(cls, services: Services) -> Self:
         """Return them over the database and the views of the service."""
-        return cls(services.database, services.inputs, services.metrics)
+        return cls(services.database, services.lists.inputs, services.metrics)
 
     async def of_piece(self, view: View, query: ProspectsRequest) -> tuple[ProspectList, int]:
         """Return the people whom a piece would suit best, by s, the greatest first, ties by id; and what it knows.

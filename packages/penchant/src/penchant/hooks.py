@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
     from penchant.service import Services
-    from penchant.service.lists.kinds import ListKind
+    from penchant.service.lists.kinds import RankingKind
     from penchant.service.outcomes import ListOutcomes
     from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
@@ -80,7 +80,7 @@ class Hooks:
         """
 
     @_specification
-    def list_kinds(self) -> "Iterable[ListKind]":  # type: ignore[empty-body]
+    def list_kinds(self) -> "Iterable[RankingKind]":  # type: ignore[empty-body]
         """Return kinds of lists: names, what each is about, and what makes its ranking of a view (`ListRanking`).
 
         Placements show them as they show the service's own, with reasons, previews and what is told after a list.
@@ -175,7 +175,7 @@ class Packages:
             raise BrokenPackage(f"Two packages make keywords of the category {', '.join(twice)}.")
         return enrichments
 
-    def list_kinds(self, own: "Sequence[ListKind]" = ()) -> "list[ListKind]":
+    def list_kinds(self, own: "Sequence[RankingKind]" = ()) -> "list[RankingKind]":
         """Return all kinds of lists: the service's ``own``, then those of each package by its name.
 
         Raises:

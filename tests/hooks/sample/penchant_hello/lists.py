@@ -2,7 +2,7 @@
 
 from penchant.live.views import View
 from penchant.service.lists.inputs import ListInputs
-from penchant.service.lists.kinds import ListKind, ListSubject
+from penchant.service.lists.kinds import ListSubject, RankingKind
 from penchant_engine.index import IntArray
 from penchant_engine.index.part import Part
 from penchant_engine.index.queries import PartQuery, ScanQuery
@@ -37,4 +37,4 @@ async def _rank_oldest(inputs: ListInputs, view: View, request: ListRequest) -> 
     return OldestRanking(view, request, inputs.now(view))
 
 
-OLDEST = ListKind(name="oldest", subject=ListSubject.NOTHING, rank=_rank_oldest)
+OLDEST = RankingKind(name="oldest", subject=ListSubject.NOTHING, rank=_rank_oldest)

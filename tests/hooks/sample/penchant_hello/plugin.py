@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from penchant.enrichment import Enrichment
     from penchant.live.background import BackgroundTask
     from penchant.service import Services
-    from penchant.service.lists.kinds import ListKind
+    from penchant.service.lists.kinds import RankingKind
     from penchant.service.outcomes import ListOutcomes
     from penchant.settings import NodeSettings
     from penchant.web.operations import Operation

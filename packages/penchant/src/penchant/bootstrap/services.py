@@ -27,13 +27,10 @@ from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
 from penchant.service import Services
 from penchant.service.access import AccessControl
-from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
-from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.answer_cache import AnswerCache
-from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.serving import Lists
@@ -41,7 +38,6 @@ from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.search import SourceSearch
-from penchant.service.shares import BodyDecoder, page_shares
 from penchant.service.usage import Usage
 from penchant.settings import (
     CurrentSettings,
@@ -124,11 +120,11 @@ async def open_services(
 def background_tasks(services: Services, election: Election) -> list[BackgroundTask]:
     """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
     views = services.views
-    watch = SourceWatch(services.database, (views, services.people_cache))
+    watch = SourceWatch(services.database, (views, services.lists.inputs.people))
     return [
         # So long after an answer it is counted in the database, together with those that came meanwhile.
         BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
-        BackgroundTask(name="gauges", interval_s=1.0, work=services.measuring.measure),
+        BackgroundTask(name="gauges", interval_s=1.0, work=services.of(GaugeUpdater).measure),
         BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
         BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
@@ -172,43 +168,31 @@ def wire(
     clock: Callable[[], float],
 ) -> Services:
     """Return the services over an open database."""
-    settings, present, storage = current.now, Clock(seconds=clock), database.storage
+    settings, present = current.now, Clock(seconds=clock)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
-    lists = Lists(database, inputs, shares := page_shares())
-    access = _access(database, current, rates, metrics, present)
+    lists = Lists(database, inputs, AnswerCache(limit_bytes=settings.answer_memory_bytes))
     words = KeywordTasks(database, KeywordWriter(database.storage))
     content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
     return Services(
         current=current,
         clock=present,
-        packages=packages().versions,
         metrics=metrics,
         database=database,
         admission=_admission(current, views, database.loads),
-        decoder=BodyDecoder(database),
         views=views,
-        access=(access := _access(database, current, rates, metrics, present)),
+        access=_access(database, current, rates, metrics, present),
         usage=Usage(database, data_folder(settings), clock=present),
         content=content,
-        changes=Changes(database, views, content, metrics, clock=present),
         people=People(database, views, metrics, cache=people_cache, clock=present),
-        people_cache=people_cache,
         curation=Curation(database, views, words),
         words=words,
-        inputs=inputs,
         lists=lists,
-        answers=(answers := AnswerCache(limit_bytes=settings.answer_memory_bytes)),
-        page_shares=shares,
-        inclusion=PieceInclusion(database, answers),
         previews=Previews(database, views, inputs),
-        administration=Administration(database, current),
-        measuring=GaugeUpdater(storage, views, metrics, (access, answers, people_cache)),
         browsing=SourceBrowser(database, views, metrics, clock=present),
         search=SourceSearch(database, clock=present),
         health=health,
         audience_health=AudienceHealth(views, clock=present),
-        tag_secret=storage.tag_secret(),
     )
 
 

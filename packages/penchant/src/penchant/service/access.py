@@ -198,6 +198,8 @@ class AccessControl:
         self.failed_keys = FailedKeys()
         self._rates = rates
         self._node_rates = node_rates
+        self.tag_secret = database.storage.tag_secret()
+        """The database's secret by which ETags are keyed."""
 
     @property
     def settings(self) -> NodeSettings:

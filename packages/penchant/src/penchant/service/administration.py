@@ -6,6 +6,7 @@ Used by keys with the admin role and by the command line alike. Never the data o
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Self
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,6 +14,7 @@ from msgspec import UNSET, UnsetType
 from penchant.errors import Fault, InvalidInput, invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.model import Feature, Plan, Scope
+from penchant.service import Services
 from penchant.service.access import Access, key_scopes, new_key, new_signing_secret
 from penchant.settings import CurrentSettings
 from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
@@ -171,6 +173,11 @@ class Administration:
     def __init__(self, database: AsyncStorage, settings: CurrentSettings) -> None:
         self._database = database
         self._settings = settings
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what manages keys over the service."""
+        return cls(services.database, services.current)
 
     async def usage(self, month: str) -> list[AccountUsageAnswer]:
         """Return the usage of every account in a month (``YYYY-MM``)."""

@@ -9,12 +9,14 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Self
 
 from prometheus_client import Counter
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import Views
+from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.content import Content, ListingPage
 from penchant.service.shares import AccountShares
@@ -87,6 +89,11 @@ class Changes:
         self._waits = AccountShares(
             "requests wait for changes", turns=MAX_WAITING, of_account=MAX_WAITING_OF_ACCOUNT, wait_s=0
         )
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return the feeds over the service."""
+        return cls(services.database, services.views, services.content, services.metrics, clock=services.clock)
 
     async def wait(self, access: Access, source: str, request: ChangeRequest, *, min_version: int = 0) -> None:
         """Wait until a source leads past what a follower has, for the request's time at most.

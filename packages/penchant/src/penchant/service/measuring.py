@@ -6,11 +6,13 @@ changed is written where the processes of a service count together.
 
 import asyncio
 import time
+from typing import Self
 
 from prometheus_client import Counter
 
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
+from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.lists.answer_cache import AnswerCache
 from penchant.storage import Storage
@@ -22,6 +24,16 @@ TEXT_LIFE_S = 1.0
 
 class GaugeUpdater:
     """Keeps the gauges of a process up to date."""
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what measures it over the service."""
+        return cls(
+            services.database.storage,
+            services.views,
+            services.metrics,
+            (services.access, services.lists.answers, services.lists.inputs.people),
+        )
 
     def __init__(
         self,

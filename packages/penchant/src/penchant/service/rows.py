@@ -42,7 +42,7 @@ class RowServices:
             lists=lists,
             previews=PlacementPreviews(placements, lists),
             results=Results(database, clock=clock),
-            cards=Cards(database, services.views, services.inputs, clock=clock),
+            cards=Cards(database, services.views, services.lists.inputs, clock=clock),
             list_ids=list_ids,
             impressions=Impressions(database, list_ids, metrics, clock=clock),
             drafts=drafts,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 from msgspec import UNSET
@@ -10,6 +10,7 @@ from msgspec import UNSET
 from penchant.errors import invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
+from penchant.service import Services
 from penchant.storage.steering_versions import MAX_STEERING_VERSIONS, SETTINGS, SteeringVersion
 from penchant.wire import decode_stored_settings, encode_settings, format_timestamp
 from penchant.wire.catalogue_answers import SteeringListing, SteeringVersionAnswer
@@ -25,6 +26,11 @@ class SteeringHistory:
 
     def __init__(self, database: AsyncStorage) -> None:
         self._database = database
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what is kept over the service."""
+        return cls(services.database)
 
     async def versions(self, view: View, subject: str, version: int | None = None) -> SteeringListing[str]:
         """Return the versions of settings or a list, newest first; or one of them alone, with all that it has.

@@ -1,6 +1,6 @@
 """Handlers of administration below ``/-/admin``: keys, plans, usage, the audit log, signing secrets."""
 
-from penchant.service.administration import MAX_AUDIT_ENTRIES, AuditPage, AuditQuery, current_month
+from penchant.service.administration import MAX_AUDIT_ENTRIES, Administration, AuditPage, AuditQuery, current_month
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
 from penchant.web.query import Parameter, integer
@@ -64,7 +64,7 @@ BEFORE = Parameter(
 async def usage(call: Call) -> Answer:
     """Recommendation answers of a month by account, with the account's sources and pieces."""
     month = call.values()[MONTH.name] or current_month()
-    accounts = await call.services.administration.usage(month)
+    accounts = await call.services.of(Administration).usage(month)
     return Answer(body=encode(UsageReport(month=month, accounts=accounts)))
 
 
@@ -79,7 +79,7 @@ async def usage(call: Call) -> Answer:
 )
 async def audit(call: Call) -> Answer:
     """Who changed what, newest first."""
-    page = await call.services.administration.audit(audit_query(call), call.values()[AUDIT_ACCOUNT.name])
+    page = await call.services.of(Administration).audit(audit_query(call), call.values()[AUDIT_ACCOUNT.name])
     return audit_answer(page)
 
 
@@ -98,13 +98,13 @@ def audit_answer(page: AuditPage) -> Answer:
 @ADMINISTRATION.operation("GET", "/-/admin/keys", about=EVERYBODY, admin=True, personal=True, answer="KeyList")
 async def list_keys(call: Call) -> Answer:
     """Every key by its id, oldest first; revoked ones stay listed."""
-    return Answer(body=encode(KeyList(keys=await call.services.administration.keys())))
+    return Answer(body=encode(KeyList(keys=await call.services.of(Administration).keys())))
 
 
 @ADMINISTRATION.operation("GET", "/-/admin/plans", about=EVERYBODY, admin=True, personal=True, answer="PlanList")
 async def list_plans(call: Call) -> Answer:
     """The plans that keys may have, by name; they are named in the settings."""
-    return Answer(body=encode(PlanList(plans=call.services.administration.plans())))
+    return Answer(body=encode(PlanList(plans=call.services.of(Administration).plans())))
 
 
 @ADMINISTRATION.operation(
@@ -121,7 +121,7 @@ async def list_plans(call: Call) -> Answer:
 async def create_key(call: Call) -> Answer:
     """Make a key, and its account where that is missing. The key itself is answered this once."""
     wish = await call.decode_body(decode_key_wish)
-    return Answer(body=encode(await call.services.administration.create(call.access, wish)), status=201)
+    return Answer(body=encode(await call.services.of(Administration).create(call.access, wish)), status=201)
 
 
 @ADMINISTRATION.operation(
@@ -135,7 +135,7 @@ async def create_key(call: Call) -> Answer:
 )
 async def roll_secret(call: Call) -> Answer:
     """Give an account another secret to sign people with; what the old one signed ends."""
-    secret = await call.services.administration.roll_secret(call.access, call.path["account"])
+    secret = await call.services.of(Administration).roll_secret(call.access, call.path["account"])
     return Answer(body=encode(secret), status=201)
 
 
@@ -145,7 +145,7 @@ async def roll_secret(call: Call) -> Answer:
 async def revoke_key(call: Call) -> Answer:
     """Revoke a key, which may be revoked already; it stops working within a second."""
     call.check_path()
-    return Answer(body=encode(await call.services.administration.revoke(call.access, call.path["keyID"])))
+    return Answer(body=encode(await call.services.of(Administration).revoke(call.access, call.path["keyID"])))
 
 
 @ADMINISTRATION.operation(
@@ -162,4 +162,6 @@ async def set_plan(call: Call) -> Answer:
     """Put a key into a plan, in which it may be already; it holds within a second."""
     call.check_path()
     wish = await call.decode_body(decode_plan_wish)
-    return Answer(body=encode(await call.services.administration.set_plan(call.access, call.path["keyID"], wish.plan)))
+    return Answer(
+        body=encode(await call.services.of(Administration).set_plan(call.access, call.path["keyID"], wish.plan))
+    )

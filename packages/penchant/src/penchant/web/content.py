@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from penchant.enrichment import enrichments
 from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_parameter
 from penchant.model import EncodedPiece, Scope, SourceSettings
-from penchant.service.changes import ChangePage, ChangeRequest, history_of
+from penchant.service.changes import ChangePage, ChangeRequest, Changes, history_of
 from penchant.service.content import ListingPage
+from penchant.service.decoding import BodyDecoder
 from penchant.storage import PieceDeletion
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
@@ -167,7 +168,7 @@ async def list_changes(call: Call) -> Answer:
     """What became of the pieces after a version, one change a line; waits for the next one where asked to."""
     values = call.values()
     request = ChangeRequest(since=values["since"], history=values["history"], wait_s=values["wait"])
-    feed, min_version = call.services.changes, call.min_version()
+    feed, min_version = call.services.of(Changes), call.min_version()
     if request.wait_s:
         # A follower that has gone must not keep its turn from others until the wait is over.
         waiting = feed.wait(call.access, call.source, request, min_version=min_version)
@@ -273,7 +274,9 @@ async def delete_one_content(call: Call) -> Answer:
 async def delete_content(call: Call) -> Answer:
     """Delete the pieces with the given ids (`id=`, `id[]=`, or a JSON array as body), or all of them."""
     body = await _deletion_body(call)
-    listed = None if body is None else await call.services.decoder.decode(call.access.account_id, decode_ids, body)
+    listed = (
+        None if body is None else await call.services.of(BodyDecoder).decode(call.access.account_id, decode_ids, body)
+    )
     in_query = _ids_in_query(call)
     # Two lists of ids may contradict each other, and what is deleted stays deleted.
     if in_query is not None and listed is not None:

@@ -7,9 +7,11 @@ from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind, Scope
 from penchant.service.activity import ActivityCounter
+from penchant.service.administration import Administration
 from penchant.service.content import settings_now
 from penchant.service.health_reports import HealthReports, findings_answer
 from penchant.service.search import HitPlace
+from penchant.service.steering_history import SteeringHistory
 from penchant.storage.steering_versions import SETTINGS
 from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
@@ -130,8 +132,8 @@ def _version_operation(subject: str, name: str, feature: Feature | None) -> None
     )
     async def list_versions(call: Call) -> Answer:
         values, view = call.values(), await call.view()
-        async with call.services.page_shares.turn(call.access.account_id):
-            listing = await call.services.steering_history.versions(view, subject, values[KEPT_VERSION.name])
+        async with call.services.lists.shares.turn(call.access.account_id):
+            listing = await call.services.of(SteeringHistory).versions(view, subject, values[KEPT_VERSION.name])
         return Answer(body=encode(listing), version=view.head.version)
 
 
@@ -205,7 +207,7 @@ async def get_account(call: Call) -> Answer:
     """What the key may do, and the sources of its account, ascending by name."""
     values = call.values()
     skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
-    return Answer(body=encode(await call.services.administration.own_account(call.access, skip=skip, limit=limit)))
+    return Answer(body=encode(await call.services.of(Administration).own_account(call.access, skip=skip, limit=limit)))
 
 
 @CURATION.operation(
@@ -225,7 +227,7 @@ async def search(call: Call) -> Answer:
     if values[SEARCHED.name] is None and values[KIND.name] != PERSON:
         raise invalid_parameter(SEARCHED.name, "The parameter is missing; a text to look for is needed.")
     view = await call.view()
-    async with call.services.page_shares.turn(call.access.account_id):
+    async with call.services.lists.shares.turn(call.access.account_id):
         found = await _found(call, view, values)
     return Answer(body=encode(found), version=view.head.version)
 
@@ -345,7 +347,7 @@ async def source_health(call: Call) -> Answer:
     call.values()
     view = await call.view()
     reports = call.services.of(HealthReports)
-    async with call.services.page_shares.turn(call.access.account_id):
+    async with call.services.lists.shares.turn(call.access.account_id):
         findings, standing = await reports.by_now(view)
         fall, unseen = await reports.kappa_fall(view, findings), await reports.unseen(view)
     report = findings_answer(view, findings, standing, fall, unseen)
@@ -366,7 +368,7 @@ async def source_health(call: Call) -> Answer:
 async def source_activity(call: Call) -> Answer:
     """What happened by UTC day: interactions by type, lists and pieces shown, pieces opened."""
     values, view = call.values(), await call.view()
-    async with call.services.page_shares.turn(call.access.account_id):
+    async with call.services.lists.shares.turn(call.access.account_id):
         found = await call.services.of(ActivityCounter).daily(view, values[DAYS.name])
     days = [
         ActivityDay(
@@ -395,7 +397,9 @@ async def source_activity(call: Call) -> Answer:
 )
 async def source_audit(call: Call) -> Answer:
     """Who changed what of the source, newest first."""
-    return audit_answer(await call.services.administration.source_audit(call.access, call.source, audit_query(call)))
+    return audit_answer(
+        await call.services.of(Administration).source_audit(call.access, call.source, audit_query(call))
+    )
 
 
 @CURATION.operation(

@@ -19,6 +19,7 @@ from penchant.live.views import View
 from penchant.model import BROWSER_SCOPES, Feature, Scope, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.service.decoding import BodyDecoder
 from penchant.service.lists.answer_cache import AnswerBasis
 from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
@@ -157,7 +158,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tag_key(self) -> bytes:
         """What keys the ETags of the account, so that they tell others nothing and are another account's never."""
-        return self.services.tag_secret + self.access.account_id.to_bytes(8, "big", signed=True)
+        return self.services.access.tag_secret + self.access.account_id.to_bytes(8, "big", signed=True)
 
     async def decode_body(self, decode: Callable[[bytes], Decoded]) -> Decoded:
         """Return what the body holds, and raise what ``decode`` raises; large ones are decoded in a thread.
@@ -165,7 +166,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             Overloaded: too many large bodies are being decoded.
         """
-        return await self.services.decoder.decode(self.access.account_id, decode, self.body)
+        return await self.services.of(BodyDecoder).decode(self.access.account_id, decode, self.body)
 
     def values(self) -> Values:
         """Return the parameters' values, the path's lengths checked as well.

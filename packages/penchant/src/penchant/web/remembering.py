@@ -59,7 +59,7 @@ async def find_answer(call: Call) -> SentAnswer | None:
     Raises:
         PenchantError: what the handler would raise for want of the view, the person or what people like.
     """
-    place, answers, inputs = place_of(call), call.services.answers, call.services.lists.inputs
+    place, answers, inputs = place_of(call), call.services.lists.answers, call.services.lists.inputs
     if place is None or call.caller is None or call.caller.head is None:
         return None
     if not call.operation.personal:
@@ -86,7 +86,7 @@ def keep_answer(call: Call, version: int, basis: AnswerBasis, sent: SentAnswer) 
     """Keep an answer for who asks the same again."""
     place = place_of(call)
     if place is not None:
-        call.services.answers.keep(place, version, basis, sent, sent.nbytes + len(call.raw_query))
+        call.services.lists.answers.keep(place, version, basis, sent, sent.nbytes + len(call.raw_query))
 
 
 def place_of(call: Call) -> Hashable | None:

@@ -18,7 +18,7 @@ from starlette.responses import StreamingResponse
 from penchant.errors import NotInBrowsers, Overloaded, PenchantError, RateExceeded, Unauthenticated, WrongMethod
 from penchant.model import Feature, Scope
 from penchant.service.access import Access, AccessControl
-from penchant.service.lists.inclusion import OutdatedAnswer
+from penchant.service.lists.inclusion import OutdatedAnswer, PieceInclusion
 from penchant.web.bodies import require_media_type
 from penchant.web.exchange import ACCEPTED, RequestExchange
 from penchant.web.operations import (
@@ -185,7 +185,9 @@ class CheckedOperation:
             assert answer.result is not None  # noqa: S101  # what takes the parameter answers with a result
             if view.head.version == answer.version:
                 with contextlib.suppress(OutdatedAnswer):
-                    encoding = call.services.inclusion.encode(view, answer.result, wanted, is_public=call.is_in_browser)
+                    encoding = call.services.of(PieceInclusion).encode(
+                        view, answer.result, wanted, is_public=call.is_in_browser
+                    )
                     return _encoded(call, answer, await encoding)
             # Whichever was the newer one: let the change reach this process.
             await asyncio.sleep(INCLUDE_PAUSE_S)

@@ -9,6 +9,7 @@ from penchant.covers import cover
 from penchant.errors import NotAnAdmin
 from penchant.hooks import packages
 from penchant.service import administration
+from penchant.service.measuring import GaugeUpdater
 from penchant.web.mounts.applications import DASHBOARD_PATH
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, keys_of
 from penchant.web.problems import problem_page
@@ -67,9 +68,9 @@ async def addresses(call: Call) -> Answer:
 
 
 @SYSTEM.operation("GET", "/-/version", about=NOBODY, public=True, answer="ServiceVersion")
-async def version(call: Call) -> Answer:
+async def version(_call: Call) -> Answer:
     """The version of the service, and of each package that brings something to it."""
-    return Answer(body=encode(ServiceVersion(version=__version__, packages=call.services.packages)))
+    return Answer(body=encode(ServiceVersion(version=__version__, packages=packages().versions)))
 
 
 @SYSTEM.operation(
@@ -115,7 +116,7 @@ async def metrics(call: Call) -> Answer:
         access = await call.services.access.authenticate(call.headers.getlist("x-api-key"))
         if not access.admin:
             raise NotAnAdmin("The metrics are closed; use a key with the admin role.")
-    return Answer(body=await call.services.measuring.text(), media_type=_METRICS)
+    return Answer(body=await call.services.of(GaugeUpdater).text(), media_type=_METRICS)
 
 
 @SYSTEM.operation(

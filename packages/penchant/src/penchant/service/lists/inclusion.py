@@ -1,12 +1,13 @@
 """Inclusion: what entries of a list carry of their pieces, as it is stored at the version of the answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
+from penchant.service import Services
 from penchant.service.lists.answer_cache import AnswerCache
 from penchant.wire import encode
 from penchant.wire.fields import Record
@@ -33,6 +34,11 @@ class PieceInclusion:
     def __init__(self, database: AsyncStorage, answers: AnswerCache) -> None:
         self._database = database
         self._answers = answers
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what includes pieces over the service."""
+        return cls(services.database, services.lists.answers)
 
     async def encode(
         self, view: View, answer: Record | Sequence[Record], wanted: Sequence[str], *, is_public: bool

@@ -92,7 +92,7 @@ class LiveInputs:
     ) -> None:
         self._database = database
         self._views = views
-        self._people = people or PeopleCache(database, limit_bytes=0)
+        self.people = people or PeopleCache(database, limit_bytes=0)
         self._clock = clock
         self.tastes = heavy_shares("tastes of many keywords are being worked out")
         self.long_lists = heavy_shares("long lists are being made")
@@ -148,7 +148,7 @@ class LiveInputs:
 
     async def present_person(self, view: View, user_id: str, now: int) -> PersonFigures:
         """Return what lists take of a person now, under the source's own settings; raises as `person`."""
-        return await self._people.figures(view, user_id, now // DAY_MS)
+        return await self.people.figures(view, user_id, now // DAY_MS)
 
     async def profile(self, view: View, user_id: str, now: int) -> dict[Term, int]:
         """Return a person's taste by term; raises as `person`."""
@@ -156,7 +156,7 @@ class LiveInputs:
             history = await self.history(view, ListRequest(user_id=user_id), now)
             events, said = InteractionArrays.of(history.interactions), history.preferences
         else:
-            events, said = await self._people.history(view, user_id, now // DAY_MS)
+            events, said = await self.people.history(view, user_id, now // DAY_MS)
         make = functools.partial(profile_of_person, events, view.snapshot, view.settings, now // DAY_MS, said)
         if _has_many_keywords(view, events.pieces):
             async with self.tastes.turn(view.head.account_id):

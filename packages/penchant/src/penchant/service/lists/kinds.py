@@ -99,7 +99,7 @@ class ListSubject(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListKind:
+class RankingKind:
     """A kind of list: its name, what it is about, and what makes its ranking.
 
     ``rank`` is called with inputs, a view and a request, about anybody with stated likings, too.
@@ -111,18 +111,18 @@ class ListKind:
 
 
 KINDS = (
-    ListKind(name="similar", subject=ListSubject.PIECE, rank=rank_similar),
-    ListKind(name="recommendations", subject=ListSubject.ANYBODY, rank=rank_personal),
-    ListKind(name="popular", subject=ListSubject.NOTHING, rank=rank_popular),
-    ListKind(name="new", subject=ListSubject.NOTHING, rank=rank_new),
-    ListKind(name="again", subject=ListSubject.KNOWN_PERSON, rank=rank_again),
-    ListKind(name="picks", subject=ListSubject.ANYBODY, rank=rank_picks),
+    RankingKind(name="similar", subject=ListSubject.PIECE, rank=rank_similar),
+    RankingKind(name="recommendations", subject=ListSubject.ANYBODY, rank=rank_personal),
+    RankingKind(name="popular", subject=ListSubject.NOTHING, rank=rank_popular),
+    RankingKind(name="new", subject=ListSubject.NOTHING, rank=rank_new),
+    RankingKind(name="again", subject=ListSubject.KNOWN_PERSON, rank=rank_again),
+    RankingKind(name="picks", subject=ListSubject.ANYBODY, rank=rank_picks),
 )
 """The kinds of the service itself."""
 
 
 @functools.cache
-def list_kinds() -> Mapping[str, ListKind]:
+def list_kinds() -> Mapping[str, RankingKind]:
     """Return all kinds of lists by their names: the service's, then those of packages.
 
     Raises:

@@ -19,11 +19,12 @@ from penchant.errors import StorageUnavailable, UnknownPiece, UnknownSource
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.access import Access
+from penchant.service.lists.answer_cache import AnswerCache
 from penchant.service.lists.answers import result_of, similar_result_of, view_of, why_of
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_again, rank_new, rank_personal, rank_picks, rank_popular, rank_similar
 from penchant.service.lists.paging import ListPages
-from penchant.service.shares import AccountShares
+from penchant.service.shares import page_shares
 from penchant.wire import StatedLikings
 from penchant.wire.answers import Profile, RecommendationResult, TasteSegment, TasteSegments
 from penchant.wire.explanations import ExplainedResult, LeftPiece, Place, RankResult, Reason
@@ -54,12 +55,16 @@ class RankAnswer(NamedTuple):
 
 
 class Lists:
-    """Makes lists, explains them, and says of any piece where it stands; each from one view of a source."""
+    """Makes lists, explains them, and says of any piece where it stands; each from one view of a source.
 
-    def __init__(self, database: AsyncStorage, inputs: LiveInputs, shares: AccountShares) -> None:
+    ``answers`` are those sent lately, ``shares`` those of what takes long to make for people to look at.
+    """
+
+    def __init__(self, database: AsyncStorage, inputs: LiveInputs, answers: AnswerCache) -> None:
         self._database = database
-        self._shares = shares
         self.inputs = inputs
+        self.answers = answers
+        self.shares = page_shares()
         self.pages = ListPages(database.storage.list_secret())
 
     def now(self, view: View) -> int:
@@ -202,7 +207,7 @@ class Lists:
         self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
         """Return ``function(…)``, run in a thread when it is the turn of the account whose source it is about."""
-        async with self._shares.turn(view.head.account_id):
+        async with self.shares.turn(view.head.account_id):
             return await self._database.in_thread(function, *args, **kwargs)
 
     async def _place(self, access: Access, ranking: ListRanking, whose: str, piece_id: str, again: Again) -> Place:

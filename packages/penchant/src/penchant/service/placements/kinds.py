@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import PlacementKind
-from penchant.service.lists.kinds import ListKind, ListSubject, rank_personal
+from penchant.service.lists.kinds import ListSubject, RankingKind, rank_personal
 from penchant.service.placements.inputs import RowInputs
 from penchant.service.placements.seeds import (
     Entries,
@@ -80,7 +80,7 @@ async def _personal_request(inputs: RowInputs, wish: ListWish) -> ListRequest:
     return replace(wish.wanted, sinking=sinking)
 
 
-async def rank_list(inputs: RowInputs, kind: ListKind, wish: ListWish) -> ListRanking | None:
+async def rank_list(inputs: RowInputs, kind: RankingKind, wish: ListWish) -> ListRanking | None:
     """Return the ranking of a list of a kind; ``None`` where it is empty.
 
     Raises:

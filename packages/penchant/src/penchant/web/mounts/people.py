@@ -46,7 +46,7 @@ def named_session(exchange: RequestExchange, chosen: str) -> Session | None:
         raise RefusedPerson(f"The proxy names you as {person!r} in {which} opens anything here.")
     services = exchange.services
     today = services.people.now() // DAY_MS
-    return person_session(person, grants, chosen, settings, secret=services.tag_secret, today=today)
+    return person_session(person, grants, chosen, settings, secret=services.access.tag_secret, today=today)
 
 
 def _one_of(exchange: RequestExchange, name: str) -> str:
