@@ -12,7 +12,7 @@ import httpx
 from penchant.clock import Clock
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import Storage, list_person, user_key
-from penchant.wire.list_ids import NO_RULES
+from penchant.wire.rows.list_ids import NO_RULES
 from serving import Service
 
 PIECES = ("a", "b", "c", "d")

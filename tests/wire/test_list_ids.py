@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from penchant.clock import Clock
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import SourceHead
-from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, NO_RULES, decode_list_id, encode_list_id, position_in_list
+from penchant.wire.rows.list_ids import MAX_LIST_NAMES_BYTES, NO_RULES, decode_list_id, encode_list_id, position_in_list
 from penchant_engine.model import MAX_TAKE, PIN, QUOTA
 
 SECRET = b"s" * 32

@@ -116,7 +116,7 @@ class Curation:
         """Replace a list; the order of ids is kept.
 
         Raises:
-            FourEyes: the source asks for a draft that somebody else publishes.
+            FourEyes: the source asks for two pairs of eyes.
         """
         return await self._database.change(ReplaceList(**access.command_of(source), kind=kind, ids=ids))
 

@@ -25,8 +25,8 @@ _PROOF_BYTES = 16
 def person_named(text: str) -> str | None:
     """Return the name of a person as the audit has it, so that nobody is two people; ``None`` for what is no name.
 
-    Compatible characters and upper and lower case are one: who signs in as Kim may publish no draft of kim's. A comma
-    is in no name: of two headers some proxies make one.
+    Compatible characters and upper and lower case are one: where two are to look at something, Kim and kim are one of
+    them. A comma is in no name: of two headers some proxies make one.
     """
     if len(text) > MAX_PERSON:
         return None

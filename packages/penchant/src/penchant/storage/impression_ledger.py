@@ -55,7 +55,7 @@ SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weigh
 COUNT_DAYS = 800
 """How long counts are kept: two years to compare, and some time to do it."""
 _MOMENT_BYTES = 5
-"""Seconds since 1970, the first bytes of a list's id (`penchant.wire.list_ids`): so keys of lists sort by it."""
+"""Seconds since 1970, the first bytes of a list's id (`penchant.wire.rows.list_ids`): so keys of lists sort by it."""
 
 
 IMPRESSION_BYTES = 400

@@ -38,7 +38,7 @@ from penchant.web.rows.parameters import BASE_VARIANT, CONTENT, FROM, ROLLBACK_V
 from penchant.web.rows.problems import ROW_PROBLEMS
 from penchant.wire import encode
 from penchant.wire.answers import BulkReceipt
-from penchant.wire.list_ids import ListCursor
+from penchant.wire.cursors import ListCursor
 from penchant.wire.placement_answers import PageEntry, PageResult, PlacementResult
 from penchant.wire.placements import (
     MAX_LISTS,

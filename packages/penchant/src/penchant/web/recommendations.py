@@ -46,8 +46,8 @@ from penchant.web.parameters import (
     TAKE,
 )
 from penchant.web.query import Values
+from penchant.wire.cursors import ListCursor
 from penchant.wire.filters import decode_boosts, decode_filter
-from penchant.wire.list_ids import ListCursor
 from penchant.wire.lists import decode_asked, decode_rank_wish
 from penchant_engine.lists.marks import mark_count
 from penchant_engine.lists.personal import PersonalRanking

@@ -211,7 +211,7 @@ class TypeShare(Record, frozen=True, kw_only=True):
 
 
 class RowShare(Record, frozen=True, kw_only=True):
-    """A placement, by its name and title, and how often what it showed was opened."""
+    """A list that has a name and a title, and how often what it showed was opened."""
 
     placement: str
     title: str
@@ -278,7 +278,7 @@ class PlacementActivity(Record, frozen=True, kw_only=True):
 
 
 class ActivityDay(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened on a UTC day: interactions by type, and what placements showed; each of them, if asked for."""
+    """What happened on a UTC day: interactions by type, and what lists showed; each of them, if asked for."""
 
     day: str
     interactions: Mapping[str, int]

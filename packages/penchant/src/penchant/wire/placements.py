@@ -37,8 +37,8 @@ from penchant.wire.fields import (
     text,
 )
 from penchant.wire.filters import read_boosts, read_filter
-from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import TAKE, check_ids, ids
+from penchant.wire.rows.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
 from penchant.wire.stored import include_problem
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of

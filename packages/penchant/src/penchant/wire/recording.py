@@ -21,7 +21,7 @@ from penchant.model import (
     NewInteraction,
 )
 from penchant.wire.fields import ID, ID_SCHEMA, PORTION, Body, Description, Example, Number, Record, described
-from penchant.wire.list_ids import MAX_LENGTH, ProvenPosition
+from penchant.wire.rows.list_ids import MAX_LENGTH, ProvenPosition
 from penchant.wire.syntax import (
     UNREADABLE,
     Faults,

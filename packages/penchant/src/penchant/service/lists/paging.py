@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from penchant.storage import SourceHead
 from penchant.wire import encode
-from penchant.wire.list_ids import ListCursor, decode_cursor, encode_cursor
+from penchant.wire.cursors import ListCursor, decode_cursor, encode_cursor
 
 NEXT_HEADER = "x-penchant-next"
 """The header of an answer that is not the end of its list."""

@@ -21,7 +21,7 @@ from penchant.storage.impression_ledger import ImpressionReceipt, RecordImpressi
 from penchant.storage.impressions import ImpressionStore
 from penchant.telemetry import Metrics
 from penchant.wire import decode_stored_settings
-from penchant.wire.list_ids import (
+from penchant.wire.rows.list_ids import (
     CHANCE_BYTES,
     NO_RULES,
     ProvenPosition,

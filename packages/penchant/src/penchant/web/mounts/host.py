@@ -82,7 +82,7 @@ class MountHost:
     def service_of(self, session: Session) -> ASGIApp:
         """Return the interface for parts of the request, sent by whoever has a session.
 
-        Who may look at the pages reads there what keys need the scope ``write`` for: settings, lists, drafts.
+        Who may look at the pages reads there what keys need the scope ``write`` for, such as settings.
         """
         return part_of(self._exchange, self._service, session.access, replace(session.access, scopes=frozenset(Scope)))
 
