@@ -160,7 +160,7 @@ class UnreachedFinding(Record, frozen=True, kw_only=True):
 
 
 class UnseenFinding(Record, frozen=True, kw_only=True):
-    """How many pieces that may be shown no list showed since a moment, and some of them."""
+    """How many pieces that may be shown no placement showed since a moment, and some of them."""
 
     count: int
     examples: Sequence[str]

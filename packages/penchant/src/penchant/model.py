@@ -57,7 +57,7 @@ class ListIdentity:
 
     ``person`` is a keyed hash of the person, empty where the list is for nobody in particular; ``key`` names the list
     within its source, and keys sort by ``made_at``, which is in milliseconds since 1970 UTC, in whole seconds.
-    ``proof`` tells which pieces were in the list (`penchant.wire.rows.list_ids`); ids from before they told that have none.
+    ``proof`` tells which pieces were in the list (`wire.rows.list_ids`); ids from before they told that have none.
     """
 
     placement: str

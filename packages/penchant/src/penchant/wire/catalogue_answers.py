@@ -177,7 +177,7 @@ class UnreachedFinding(Record, frozen=True, kw_only=True):
 
 
 class UnseenFinding(Record, Generic[Moment], frozen=True, kw_only=True):
-    """How many pieces that may be shown no list showed since a moment, and some of them."""
+    """How many pieces that may be shown no placement showed since a moment, and some of them."""
 
     count: int
     examples: Sequence[str]
@@ -211,7 +211,7 @@ class TypeShare(Record, frozen=True, kw_only=True):
 
 
 class RowShare(Record, frozen=True, kw_only=True):
-    """A list that has a name and a title, and how often what it showed was opened."""
+    """A placement, by its name and title, and how often what it showed was opened."""
 
     placement: str
     title: str
@@ -278,7 +278,7 @@ class PlacementActivity(Record, frozen=True, kw_only=True):
 
 
 class ActivityDay(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened on a UTC day: interactions by type, and what lists showed; each of them, if asked for."""
+    """What happened on a UTC day: interactions by type, and what placements showed; each of them, if asked for."""
 
     day: str
     interactions: Mapping[str, int]

@@ -56,7 +56,7 @@ class ListIds:
         """Return the id of a list of a source that is answered now, with these pieces in this order, some by ``rules``.
 
         ``user_id`` is ``None`` where it is for nobody in particular. Two names of more than
-        `penchant.wire.MAX_LIST_NAMES_BYTES` bytes together do not fit: `ValueError`.
+        `penchant.wire.rows.list_ids.MAX_LIST_NAMES_BYTES` bytes together do not fit: `ValueError`.
         """
         person = b"" if user_id is None else self.person(head.source_id, user_id)
         return encode_list_id(
