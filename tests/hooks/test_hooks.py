@@ -16,6 +16,16 @@ from penchant import __version__
 from penchant.hooks import Hooks
 
 SAMPLE = Path(__file__).parent / "sample"
+UNFORGETTING = """
+from sqlalchemy import Column, MetaData, Table, Text
+
+from penchant.hooks import implementation
+from penchant.storage import StoragePart
+
+@implementation
+def tables():
+    return StoragePart(name="other", tables=(Table("seen", MetaData(), Column("user_id", Text)),))
+"""
 HOOKS = {name for name, value in vars(Hooks).items() if inspect.isfunction(value)}
 
 
@@ -56,6 +66,7 @@ def test_an_operation_of_a_package_is_checked_and_described_as_any_other(server:
         "hello": "films",
         "pieces": 1,
         "counted": True,
+        "greeted": 0,
     }
     assert server.client.get("/other/hello").json()["code"] == "unknown-source"
     assert server.client.get("/films/hello", headers={"x-api-key": "no"}).status_code == 401
@@ -121,6 +132,32 @@ def test_keywords_of_packages_count_in_lists_and_rest_while_their_package_is_gon
             assert {each["id"]: each["hello"] for each in again} == {"aliens": ["a"], "alp": ["a"], "heat": ["h"]}
 
 
+def test_a_table_of_a_package_is_seen_by_views_erased_and_kept_where_the_package_is_gone(tmp_path: Path) -> None:
+    data, file = tmp_path / "data", str(tmp_path / "backup")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(SAMPLE))
+        with Server(data) as server:
+            key = server.key
+            server.client.post("/films/content", json=[])
+            for person in ("kim", "lee"):
+                assert server.client.post(f"/films/users/{person}/hello").status_code == 200
+            assert server.client.get("/films/hello").json()["greeted"] == 2
+            assert server.client.delete("/films/users/kim").status_code == 202
+        patched.delenv("PYTHONPATH")
+        told = json.loads(command("doctor", "--data", str(data), "--json").stdout)["database"]
+        assert told["tablesOfPluginsThatAreMissing"] == "hello_people"
+        command("backup", "--data", str(data), file)
+        restored = command("restore", "--data", str(tmp_path / "restored"), file)
+        assert (restored.returncode, "not installed: hello_people" in restored.stdout) == (0, True)
+        moved = command("move", "--data", str(data), "--to", str(tmp_path / "moved"))
+        assert (moved.returncode, "hello_people: left behind" in moved.stderr) == (0, True)
+        patched.setenv("PYTHONPATH", str(SAMPLE))
+        with Server(tmp_path / "restored") as server:
+            server.client.headers["x-api-key"] = key
+            server.client.post("/films/users/ann/hello")
+            assert server.client.get("/films/hello").json()["greeted"] == 2
+
+
 def test_an_application_of_a_package_gets_what_the_checks_of_all_let_through(server: Server) -> None:
     greeted = server.client.post("/-/hello", content=b"films")
     below = server.client.post("/-/hello/below", content=b"films", headers={"x-request-id": "mine"})
@@ -150,6 +187,10 @@ def test_what_is_installed_is_named(server: Server) -> None:
         ("from penchant.hooks import implementation\n@implementation\ndef wishes(): ...", "wishes"),
         ("from penchant_hello.plugin import operations", "Two packages bring the operation GET /{source}/hello"),
         ("from penchant_hello.plugin import enrich", "Two packages make keywords of the category hello"),
+        (
+            "from penchant_hello.plugin import tables",
+            "Two packages bring the table alembic_version_hello, hello_people",
+        ),
         ("from penchant_hello.plugin import mount", "No package can mount /-/hello"),
     ),
 )
@@ -164,3 +205,14 @@ def test_a_package_that_cannot_be_used_stops_the_start_by_its_name(
     assert "other" in ended.stderr or "hello" in ended.stderr
     assert reason in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_table_that_names_people_without_a_way_to_forget_them_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought(tmp_path, UNFORGETTING, monkeypatch)
+
+    ended = command("serve", "--data", str(tmp_path / "data"), "--port", str(free_port()))
+
+    assert ended.returncode == 2
+    assert "The plugin other keeps people in the table seen and has no `erase`" in ended.stderr

@@ -182,7 +182,7 @@ def damage(file: Path, table: str = "pieces") -> None:
         ("DROP TABLE sources", "no such table"),
         ("CREATE TRIGGER t AFTER INSERT ON audit BEGIN UPDATE keys SET admin = 1; END", "the trigger t"),
         ("CREATE VIEW v AS SELECT * FROM keys", "the view v"),
-        ("CREATE TABLE other (x)", "the table other"),
+        ("CREATE TABLE other (x, y AS (x + 1))", r"the column other\.y"),
         ("CREATE INDEX other ON keys (abs(admin))", "the index other"),
         ("CREATE VIRTUAL TABLE other USING fts5(x)", "the table other"),
         ("CREATE VIRTUAL TABLE _litestream_seq USING fts5(x)", "the table _litestream_seq"),

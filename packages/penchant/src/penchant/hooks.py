@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from penchant.service.lists.kinds import RankingKind
     from penchant.service.outcomes import ListOutcomes
     from penchant.settings import NodeSettings
+    from penchant.storage import StoragePart
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
     from penchant_engine.index.people.weights import StandInSearch
@@ -91,6 +92,17 @@ class Hooks:
         """Return what knows what people were shown, and what came of it; ``None`` where the package does not.
 
         Health and activity of a source tell of that.
+        """
+
+    @_specification
+    def tables(self) -> "StoragePart":  # type: ignore[empty-body]
+        """Return the package's tables, with their history and what happens to them (`penchant.storage.StoragePart`).
+
+        Its ``erase`` deletes what is stored of a person: a table that names people stops the start without one. Its
+        ``record`` goes on from interactions that are stored, ``follow`` is what each view of a source carries of it,
+        as ``view.parts[NAME]``, ``purge`` removes what is past its life. They are written by commands of the package's
+        own, `SourceCommand`s that share transactions with the service's. Where the package is not installed its tables
+        are kept.
         """
 
     @_specification
@@ -189,6 +201,21 @@ class Packages:
         """Return what knows what people were shown; ``None`` where no package does."""
         outcomes: ListOutcomes | None = self._manager.hook.list_outcomes(services=services)
         return outcomes
+
+    def tables(self, own: Iterable[str]) -> "list[StoragePart]":
+        """Return the parts of the storage that packages bring; ``own`` are the names of the service's tables.
+
+        Raises:
+            BrokenPackage: two have the same name, or a table that another has.
+        """
+        parts = list(self._call("tables"))
+        names = [
+            *own,
+            *(table.name for part in parts for table in part.tables),
+            *(part.version_table for part in parts),
+        ]
+        _require_once("table", names)
+        return parts
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from penchant.service.lists.kinds import RankingKind
     from penchant.service.outcomes import ListOutcomes
     from penchant.settings import NodeSettings
+    from penchant.storage import StoragePart
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
     from penchant_engine.index.people.weights import StandInSearch
@@ -53,6 +54,14 @@ def list_kinds() -> Iterable["ListKind"]:
 def list_outcomes() -> "ListOutcomes | None":
     """Return nothing: it shows nothing."""
     return None
+
+
+@implementation
+def tables() -> "StoragePart":
+    """Return the table of who was greeted."""
+    from penchant_hello.storage import PART  # noqa: PLC0415  # as above
+
+    return PART
 
 
 @implementation

@@ -6,9 +6,10 @@ from typing import Self
 from penchant.live.background import BackgroundTask
 from penchant.model import Scope
 from penchant.service import Services
-from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
+from penchant.web.operations import EVERYBODY, IN_PATH, Answer, Call, Operation, OperationTable
 from penchant.wire import encode
 from penchant_hello.settings import HelloSettings
+from penchant_hello.storage import PART, Greet
 
 HELLO = OperationTable(Operation, "hello")
 
@@ -40,4 +41,15 @@ async def hello(call: Call) -> Answer:
     view = await call.view()
     count = call.services.of(Greetings).count
     word = view.source_settings.of(HelloSettings).greeting
-    return Answer(body=encode({word: call.source, "pieces": view.head.piece_count, "counted": count > 0}))
+    told = {word: call.source, "pieces": view.head.piece_count, "counted": count > 0, "greeted": view.parts[PART.name]}
+    return Answer(body=encode(told))
+
+
+@HELLO.operation(
+    "POST", "/{source}/users/{userID}/hello", scope=Scope.INTERACT, about=IN_PATH, personal=True, answer="EmptyArray"
+)
+async def greet(call: Call) -> Answer:
+    """Greet a person of a source."""
+    command = Greet(account_id=call.access.account_id, source=call.source, user_id=call.path["userID"])
+    change = await call.services.database.change(command)
+    return Answer(body=b"[]", version=change.version)

@@ -204,6 +204,8 @@ def _show(contents: BackupContents) -> None:
         held = f"{amount(source.pieces, 'pieces')}, {amount(source.interactions, 'interactions')}"
         click.echo(f"  {source.account}/{source.name}: {held}")
     click.echo(f"  {amount(len(contents.sources), 'sources')}, {amount(contents.keys, 'keys')}")
+    if contents.unknown_tables:
+        click.echo(f"  kept of packages that are not installed: {', '.join(contents.unknown_tables)}")
 
 
 def _show_compared(compared: Iterable[TableComparison]) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from penchant.live.election import Election
     from penchant.service import Services
     from penchant.service.outcomes import ListOutcomes
+    from penchant.storage import StoragePart
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
 
@@ -36,6 +37,14 @@ def list_outcomes(services: "Services") -> "ListOutcomes":
     from penchant.service.desk import Desk  # noqa: PLC0415  # as above
 
     return services.of(Desk)
+
+
+@implementation
+def tables() -> "StoragePart":
+    """Return the tables of placements, impressions and drafts."""
+    from penchant.storage.rows.part import ROWS  # noqa: PLC0415  # as above
+
+    return ROWS
 
 
 @implementation

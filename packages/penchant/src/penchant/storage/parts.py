@@ -5,7 +5,6 @@ revisions are a history of its own, beside that of the core, in the table ``alem
 """
 
 import functools
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Table, inspect
 
 from penchant.errors import InvalidSettings
+from penchant.hooks import packages
 from penchant.model import NewImpression
 from penchant.storage.schema import lineage, metadata, removed, unfinished_move
 from penchant_engine.model import StoredInteraction
@@ -21,8 +21,6 @@ from penchant_engine.model import StoredInteraction
 if TYPE_CHECKING:
     from penchant.storage.transaction import SourceCommand, WriteTransaction
 
-BUILT_IN_PARTS = ("penchant.storage.rows.part:ROWS",)
-"""Parts that come with this release, named as those of a stranger would be: nothing here knows what is in them."""
 PERSON_COLUMNS = frozenset({"user_id", "user_key", "person"})
 """Columns that name a person; one of another name says ``info={"person": True}``."""
 VERSION_TABLE = "alembic_version"
@@ -65,9 +63,8 @@ class StoragePart:
 
 @functools.cache
 def load_parts() -> tuple[StoragePart, ...]:
-    """Return the parts that come with this release."""
-    names = (each.split(":") for each in BUILT_IN_PARTS)
-    return require_erasers([getattr(importlib.import_module(module), name) for module, name in names])
+    """Return the parts of the packages that are installed."""
+    return require_erasers(packages().tables(metadata.tables))
 
 
 def require_erasers(parts: Iterable[StoragePart]) -> tuple[StoragePart, ...]:

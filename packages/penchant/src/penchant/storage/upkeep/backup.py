@@ -19,7 +19,7 @@ from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.storage import migrations
 from penchant.storage.databases.opening import now_ms
 from penchant.storage.databases.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive, is_there
-from penchant.storage.parts import VERSION_TABLE, load_parts, own_tables
+from penchant.storage.parts import VERSION_TABLE, load_parts, own_tables, unknown_tables
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -64,11 +64,15 @@ class SourceContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupContents:
-    """What a file holds: its sources that are not deleted, by account and name, and its keys."""
+    """What a file holds: its sources that are not deleted, by account and name, and its keys.
+
+    ``unknown_tables`` are those of packages that are not installed, which are kept.
+    """
 
     sources: tuple[SourceContents, ...]
     keys: int
     size_bytes: int
+    unknown_tables: tuple[str, ...] = ()
 
 
 def back_up(folder: Path, file: Path, *, replace: bool) -> BackupContents:
@@ -223,6 +227,9 @@ def _examine(file: Path) -> BackupContents:
             sources=tuple(SourceContents(**row._mapping) for row in rows),  # noqa: SLF001  # its public name
             keys=connection.execute(select(func.count()).select_from(keys)).scalar_one(),
             size_bytes=file.stat().st_size,
+            unknown_tables=tuple(
+                name for name in unknown_tables(connection, load_parts()) if name not in LITESTREAM_TABLES
+            ),
         )
 
 
@@ -247,21 +254,22 @@ def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
     """Return the names of objects that no schema of ours has; none for a file of any release of ours.
 
     A file that is handed over can hold a trigger that changes rows behind our back, whenever we write others. So it is
-    only taken where it holds nothing beyond tables and indexes that we know, in form and by name.
+    only taken where our tables have the columns and indexes that we know, and beside them are plain tables alone: those
+    of packages that are not installed, which nothing reads or writes.
     """
     parts = load_parts()
     own = own_tables(parts)
     own_indexes = {str(index.name) for table in own.values() for index in table.indexes}
-    version_tables = {VERSION_TABLE, *(part.version_table for part in parts)}
+    known = {*own, VERSION_TABLE, *(part.version_table for part in parts)}
     foreign = []
-    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+    for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
         if name.startswith(OF_SQLITE):
             continue
-        is_own = {"table": name in own or name in version_tables, "index": name in own_indexes}
-        if not is_own.get(kind, False) or _is_virtual(sql):
+        is_plain = {"table": not _is_virtual(sql), "index": name in own_indexes or table not in known}
+        if not is_plain.get(kind, False):
             foreign.append(f"the {kind} {name}")
-        elif name in own:
-            foreign += _foreign_columns(connection, own[name])
+        elif kind == "table":
+            foreign += _foreign_columns(connection, name, own.get(name))
     return foreign
 
 
@@ -269,10 +277,11 @@ def _is_virtual(sql: str | None) -> bool:
     return "VIRTUAL" in (sql or "").upper().split("(")[0].split()
 
 
-def _foreign_columns(connection: sqlite3.Connection, table: Table) -> list[str]:
-    """Return the columns of a table that it should not have, and those whose value is worked out by an expression."""
-    columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table.name,)).fetchall()
-    return [f"the column {table.name}.{name}" for name, hidden in columns if name not in table.c or hidden != ORDINARY]
+def _foreign_columns(connection: sqlite3.Connection, table: str, own: Table | None) -> list[str]:
+    """Return the columns of a table that ours has not, and those whose value is worked out by an expression."""
+    columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
+    foreign = [name for name, hidden in columns if hidden != ORDINARY or (own is not None and name not in own.c)]
+    return [f"the column {table}.{name}" for name in foreign]
 
 
 def _engine(file: Path) -> Engine:

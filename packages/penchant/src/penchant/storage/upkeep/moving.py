@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Table, insert, inspect, select
 from penchant.errors import Refused
 from penchant.storage.databases.connections import ServerOptions, driver_errors
 from penchant.storage.databases.opening import AnyDatabase, now_ms, open_database
-from penchant.storage.parts import tables_of
+from penchant.storage.parts import tables_of, unknown_tables
 from penchant.storage.schema import SHARED_TABLES, SOURCE_TABLES, accounts, metadata, secrets, sources, unfinished_move
 from penchant.storage.upkeep.copying import copy_shared, copy_source, standings, stream
 
@@ -78,7 +78,8 @@ def move(old: MoveSide, new: MoveSide, *, served: bool, tell: Tell) -> list[Tabl
     """Copy everything to the new side and return how both sides compare; where nothing differs, the move is done.
 
     ``served`` tells that a server runs on the old side: then all is copied that is there, and the last pass is left
-    to another run. ``tell`` gets a line for whatever was copied.
+    to another run. Tables of packages that are not installed are left behind. ``tell`` gets a line for whatever was
+    copied, or was not.
 
     Raises:
         Refused: the new side holds something else; a server runs on the old side, or it is still being changed.
@@ -86,6 +87,9 @@ def move(old: MoveSide, new: MoveSide, *, served: bool, tell: Tell) -> list[Tabl
     """
     with driver_errors(), _opened(old, new) as (before, after):
         _begin(before, after)
+        with before.reading_engine.connect() as connection:
+            for table in unknown_tables(connection, before.parts):
+                tell(f"{table}: left behind, as the package that it is of is not installed")
         _copy_until_equal(before, after, tell)
         copy_shared(before, after)
         if served:
