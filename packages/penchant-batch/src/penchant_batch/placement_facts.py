@@ -15,7 +15,7 @@ from penchant.service.placements.inputs import MAX_PASSED_OVER, shown_since
 from penchant.service.placements.kinds import ListWish, PlacementRequest
 from penchant.service.placements.lists import under_rules, wanted_of
 from penchant.service.placements.results import worse_variants
-from penchant.service.placements.versions import PlacementInForce, read_row
+from penchant.service.placements.versions import PlacementInForce, placements_of, read_row
 from penchant.storage import Storage
 from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placements import PlacementRow, PlacementStore
@@ -127,7 +127,7 @@ def read_placement(storage: Storage, view: View, name: str, content_id: str | No
         InvalidInput: a filter no longer fits the attributes, or a list needs a piece, and none is named.
         UnknownPiece, TooFewPieces: there is nothing beside the piece that is named.
     """
-    version = view.placements.get(name)
+    version = placements_of(view).get(name)
     row = None if version is None else storage.store(PlacementStore).read(view.head.source_id, name, version)
     if row is None:
         raise UnknownPlacement(f"The source has no placement {name!r}.")

@@ -38,9 +38,9 @@ class View(CatalogueView):
     """A source at one version: its pieces, lists and settings, all of the same moment.
 
     ``base_version`` is that of the segment file it started from. ``stale`` tells that the database could not be
-    asked whether there is something newer. ``parts`` is what plugins keep beside it, by their names.
-    ``overridden`` are the settings of the source where a placement has put others in their place. ``reading`` says what
-    the keywords of the pieces are.
+    asked whether there is something newer. ``parts`` is what packages keep beside it (``follow`` of
+    a `StoragePart`), by their names. ``overridden`` are the settings of the source where a list has put others in their
+    place. ``reading`` says what the keywords of the pieces are.
     """
 
     head: SourceHead
@@ -50,11 +50,6 @@ class View(CatalogueView):
     parts: Mapping[str, Any] = field(default_factory=dict)
     overridden: SourceSettings | None = None
     reading: PieceReading = AS_SUBMITTED
-
-    @property
-    def placements(self) -> Mapping[str, int]:
-        """Which version of each placement is in force, by its name."""
-        return self.parts.get("rows") or {}
 
     @property
     def source_settings(self) -> SourceSettings:

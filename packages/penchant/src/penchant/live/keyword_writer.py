@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import threading
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from penchant.enrichment import absent_of, encode_keywords, is_outdated, rule_of
 from penchant.errors import Overloaded, PenchantError
@@ -29,12 +29,12 @@ from penchant.storage import (
     StoreKeywords,
     SubmitPieces,
 )
-from penchant.storage.drafts import DraftPublication, PublishDraft
+from penchant.storage.transaction import Result, SourceCommand
 from penchant.wire import decode_stored_settings, encode_settings
 from penchant_engine.bounded_cache import BoundedCache
 
-PiecesCommand = TypeVar("PiecesCommand", SubmitPieces, PublishDraft)
-"""The commands that store pieces."""
+PiecesCommand = TypeVar("PiecesCommand", bound=SourceCommand[Any])
+"""A command that stores ``pieces``, which have words by ``rules``."""
 REMEMBERED = 4_096
 """Sources whose rules are remembered; of those without words there is nothing to remember."""
 ATTEMPTS = 5
@@ -73,7 +73,7 @@ class KeywordWriter:
         self._rules: BoundedCache[tuple[int, str], KeywordRules] = BoundedCache(REMEMBERED)
         self._guard = threading.Lock()
 
-    def needs_keywords(self, command: SubmitPieces | PublishDraft) -> bool:
+    def needs_keywords(self, command: SourceCommand[Any]) -> bool:
         """Return whether there are words to be worked out before pieces are submitted, as far as is known."""
         return (self._known(command) or _rules_of_new(command)) != NO_KEYWORDS
 
@@ -81,12 +81,14 @@ class KeywordWriter:
         """Return a submission whose pieces have words by the rules of their source, as far as these are known."""
         known = self._known(command)
         rules = _rules_of_new(command) if known is None else known
-        if rules == NO_KEYWORDS:
-            return replace(command, rules=rules)
-        pieces = [replace(each, words=encode_keywords(each.body, rules)) for each in command.pieces]
-        return replace(command, pieces=pieces, rules=rules)
+        storing: Any = command
+        changed: Any = {"rules": rules}
+        if rules != NO_KEYWORDS:
+            changed["pieces"] = [replace(each, words=encode_keywords(each.body, rules)) for each in storing.pieces]
+        prepared: PiecesCommand = replace(storing, **changed)
+        return prepared
 
-    def learn(self, command: SubmitPieces | PublishDraft, changed: KeywordRulesChanged) -> None:
+    def learn(self, command: SourceCommand[Any], changed: KeywordRulesChanged) -> None:
         """Remember by which rules a submission should have brought words along."""
         with self._guard:
             self._rules.put((command.account_id, command.source), changed.rules)
@@ -147,12 +149,12 @@ class KeywordWriter:
                 different.append((state.account_id, state.source))
         return different
 
-    def _known(self, command: SubmitPieces | PublishDraft) -> KeywordRules | None:
+    def _known(self, command: SourceCommand[Any]) -> KeywordRules | None:
         with self._guard:
             return self._rules.get((command.account_id, command.source))
 
 
-def _rules_of_new(command: SubmitPieces | PublishDraft) -> KeywordRules:
+def _rules_of_new(command: SourceCommand[Any]) -> KeywordRules:
     """Return the rules of the source that a submission may make."""
     return KeywordRules(command.words, command.words) if isinstance(command, SubmitPieces) else NO_KEYWORDS
 
@@ -170,14 +172,8 @@ class KeywordTasks:
         self._writer = writer
         self._tasks: dict[SourceName, asyncio.Task[None]] = {}
 
-    @overload
-    async def submit(self, command: SubmitPieces) -> PieceSubmission: ...
-
-    @overload
-    async def submit(self, command: PublishDraft) -> DraftPublication: ...
-
-    async def submit(self, command: Any) -> Any:
-        """Carry out a submission with its words; as `AsyncStorage.change`."""
+    async def submit(self, command: SourceCommand[Result]) -> Result:
+        """Carry out a command that stores ``pieces`` with their words; as `AsyncStorage.change`."""
         for _ in range(ATTEMPTS):
             needs_keywords = self._writer.needs_keywords(command)
             prepared = await self._database.in_thread(self._writer.prepared, command) if needs_keywords else command

@@ -25,7 +25,7 @@ from penchant.service.placements.cards import NEW_DAYS, newness_of, variety_of
 from penchant.service.placements.inputs import StoredRowInputs
 from penchant.service.placements.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementLists, answers_by, previewed
-from penchant.service.placements.versions import PlacementInForce, Placements, planned
+from penchant.service.placements.versions import PlacementInForce, Placements, placements_of, planned
 from penchant.service.shares import heavy_shares
 from penchant.wire.drafts.answers import DraftEffect, PlacementEffect, ReachEffect
 from penchant.wire.drafts.edits import MAX_EFFECT, DraftEdits, EffectWish
@@ -186,7 +186,7 @@ class DraftEffects:
     ) -> tuple[list[PlacementEffect], int]:
         """Return what people see in the placements that are edited, and how many lists there was no time for."""
         view = sides.views[0]
-        in_force = {name: await self._placements.in_force(view, name) for name in view.placements}
+        in_force = {name: await self._placements.in_force(view, name) for name in placements_of(view)}
         people = subject.users[:PEOPLE_IN_PLACEMENTS] or (None,)
         found, left = list[PlacementEffect](), 0
         for made in planned(list(in_force.values()), edits.placements or {}):

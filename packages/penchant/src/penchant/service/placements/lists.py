@@ -34,7 +34,7 @@ from penchant.service.placements.inputs import RowInputs, StatedRowInputs, Store
 from penchant.service.placements.kinds import SEEDED_KINDS, ListWish, PlacementRequest, rank_list
 from penchant.service.placements.results import noted_stops, worse_variants
 from penchant.service.placements.seeds import Entries
-from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
+from penchant.service.placements.versions import PlacementInForce, Placements, draft_over, placements_of
 from penchant.service.shares import heavy_shares
 from penchant.storage import SourceHead
 from penchant.storage.placements import NoteStops, PlacementStore
@@ -427,7 +427,7 @@ class PlacementPreviews:
             InvalidInput, UnknownPiece, TooFewPieces: as `PlacementLists.answer`, of either of the two.
             Overloaded: too many previews are being made.
         """
-        in_force = [await self._placements.in_force(view, name) for name in view.placements]
+        in_force = [await self._placements.in_force(view, name) for name in placements_of(view)]
         before = next((each for each in in_force if each.name == wish.name), None)
         after = draft_over(in_force, wish.name, wish.spec)
         # What lists of one side use up the other one has as well, so that the same rules make the same list.

@@ -15,7 +15,7 @@ from penchant.experiments import LEAST_SUCCESSES, Arm, ReweightedRate, reweighte
 from penchant.live.views import View
 from penchant.service.placements.inputs import shown_since
 from penchant.service.placements.results import worse_variants
-from penchant.service.placements.versions import PlacementInForce, read_row
+from penchant.service.placements.versions import PlacementInForce, placements_of, read_row
 from penchant.storage import Storage
 from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placements import PlacementStore
@@ -47,7 +47,7 @@ def replay(storage: Storage, view: View, name: str, draft: PlacementSpec, now: i
         UnknownPlacement: there is none of this name.
         Refused: what was shown cannot tell; the message says why.
     """
-    version = view.placements.get(name)
+    version = placements_of(view).get(name)
     row = None if version is None else storage.store(PlacementStore).read(view.head.source_id, name, version)
     if row is None:
         raise UnknownPlacement(f"The source has no placement {name!r}.")

@@ -29,6 +29,7 @@ from penchant.live.views import View
 from penchant.service.access import Access
 from penchant.storage import SourceChange, source_id
 from penchant.storage.placements import DeletePlacement, PlacementRow, PlacementStore, PutPlacement
+from penchant.storage.rows.part import ROWS
 from penchant.wire import encode, format_timestamp
 from penchant.wire.placement_answers import PlacementHistory, PlacementListing, PlacementVersion
 from penchant.wire.placements import (
@@ -41,6 +42,12 @@ from penchant.wire.placements import (
     placement_problem,
 )
 from penchant_engine.bounded_cache import BoundedCache
+
+
+def placements_of(view: View) -> Mapping[str, int]:
+    """Return which version of each placement is in force in a view, by its name."""
+    versions: Mapping[str, int] = view.parts.get(ROWS.name) or {}
+    return versions
 
 
 class BucketRun(NamedTuple):
@@ -161,7 +168,7 @@ class Placements:
             UnknownPlacement: there is none of this name.
             StorageUnavailable: it has to be read, and the database is away.
         """
-        version = view.placements.get(name)
+        version = placements_of(view).get(name)
         if version is None:
             raise _unknown(name)
         head = view.head

@@ -11,6 +11,7 @@ from penchant.service.desk import Desk, DeskFigures, RowStanding, RowVerdict, We
 from penchant.service.grants import PERSON
 from penchant.service.health import Findings
 from penchant.service.health_reports import HealthReports
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.storage import AuditEntry
 from penchant.storage.drafts import DraftRow
@@ -290,7 +291,7 @@ def change_text(
     before, _, after = action_words(entry.action, has_name=bool(name)).partition("{}")
     values: dict[str, Any] = {}
     if entry.action.startswith("placement."):
-        values = {"row": name if name in view.placements else ""}
+        values = {"row": name if name in placements_of(view) else ""}
         name = titles.get(name, name)
     if entry.action.startswith("draft.") and name in drafts:
         values, name = {"draft": name}, drafts[name]

@@ -11,6 +11,7 @@ from penchant.service.browsing import PieceCard
 from penchant.service.desk import title_of
 from penchant.service.placements.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import NEAR
@@ -57,7 +58,7 @@ async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
     view = await visit.view()
     visit.services.access.require(visit.access, Feature.PLACEMENTS)
     given = [name for each in visit.call.query.values("placement") if (name := each.strip())]
-    chosen = given or sorted(view.placements)[:MAX_LISTS]
+    chosen = given or sorted(placements_of(view))[:MAX_LISTS]
     user, content = visit.text("user").strip(), visit.text("content").strip()
     found = await visit.services.browsing.piece_called(view, content) if content else None
     beside = found or content
@@ -76,7 +77,7 @@ async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
         "unknown": unknown,
         # One more than there are, to add a row.
         "fields": min(len(chosen) + 1, MAX_LISTS),
-        "names": sorted(view.placements),
+        "names": sorted(placements_of(view)),
         "people": people.value,
         "near": [] if found or not content else (await visit.services.browsing.called_like(view, content))[:NEAR],
         "may_edit": visit.may_edit(Feature.LISTS) and take > LEAST_SHOWN,

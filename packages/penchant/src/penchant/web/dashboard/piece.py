@@ -13,6 +13,7 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.desk import Desk, pins_of, title_of
 from penchant.service.placements.kinds import PlacementRequest
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.desk import who
@@ -84,7 +85,7 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         "may_edit": visit.may_edit(Feature.LISTS),
         "may_pin": visit.may_edit(Feature.PLACEMENTS),
         "rows": rows.value or (),
-        "more_rows": max(0, len(view.placements) - MAX_ROWS),
+        "more_rows": max(0, len(placements_of(view)) - MAX_ROWS),
         "filters": stored.get("filters", {}),
         "stored": _readable(body),
         "numbers": visit.text("view") == "numbers",

@@ -11,6 +11,7 @@ from penchant.errors import UnknownPlacement
 from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.placements.cards import LEAST_PEOPLE, Cards, WeekFigures
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.web.dashboard.rows.words import KIND_WORDS, control_in_words, data_in_words, parts_of, rules_in_words
 from penchant.web.dashboard.shown import day
@@ -107,6 +108,6 @@ async def _read_public(call: Call) -> PlacementCard[str]:
     view = None
     if source_problem(path["source"]) is None and placement_problem(path["name"]) is None:
         view = await cards.public_view(path["account"], path["source"])
-    if view is None or path["name"] not in view.placements:
+    if view is None or path["name"] not in placements_of(view):
         raise UnknownPlacement("There is no public card at this address.")
     return await read_card(cards, view, path["name"])

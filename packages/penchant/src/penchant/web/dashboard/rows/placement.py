@@ -11,6 +11,7 @@ from penchant.errors import Fault, PenchantError, UnknownPlacement
 from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
 from penchant.service.placements.lists import check_quotas
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.web.dashboard.comparing import SHOWN, ListComparison, rows_of
 from penchant.web.dashboard.desk import who
@@ -115,13 +116,13 @@ async def placement(visit: Visit) -> PageAnswer:
     """Show a row as a form; without a name a new one."""
     view, name = await rows_view(visit), visit.text("name")
     members = NEW
-    if name in view.placements:
+    if name in placements_of(view):
         members = (await row_services(visit).placements.in_force(view, name)).spec.members
     kept_in = await draft_called(visit, visit.text("draft"))
     drafted = None if kept_in is None else (row_services(visit).drafts.edits_of(kept_in).placements or {}).get(name)
     if drafted is not None:
         members = drafted.members
-    elif name and name not in view.placements:
+    elif name and name not in placements_of(view):
         raise UnknownPlacement(f"The source has no row {name!r}.")
     return await shown_row(visit, view, await written(visit, view, name, members), said=visit.text("said"))
 
@@ -146,7 +147,7 @@ async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | Re
     view, form = await rows_view(visit), visit.form
     name, do = form.text("name").strip(), form.text("do")
     lasting = do in {"publish", "delete"} or form.text("back")
-    if lasting and form.text("seen") != str(view.placements.get(name, 0)):
+    if lasting and form.text("seen") != str(placements_of(view).get(name, 0)):
         return await _stale(visit, view)
     if do == "delete" or form.text("back").isdecimal():
         return await _remove_or_lead_back(visit, view, name, site)
@@ -346,7 +347,7 @@ async def shown_row(  # what differs between the answers to a form
     history = await _history(visit, view, name)
     live = history.versions[0].placement if history.versions else {}
     stopped: Collection[str] = ()
-    if name in view.placements:
+    if name in placements_of(view):
         in_force = await row_services(visit).placements.in_force(view, name)
         stopped = row_services(visit).lists.guard.stopped(view.head, in_force)
     tried = {"as": form.text("as").strip(), "beside": form.text("beside").strip(), "in": form.text("in").strip()}
@@ -364,7 +365,7 @@ async def shown_row(  # what differs between the answers to a form
         "choices": _row_choices(view),
         "blend_labels": {column: BLEND.members[part].label for column, part in BLEND_COLUMNS.items()},
         # What the form was made from: that of a form which is shown again stays, so that no change is lost to it.
-        "seen": form.text("seen") or view.placements.get(name, 0),
+        "seen": form.text("seen") or placements_of(view).get(name, 0),
         "is_live": bool(history.versions),
         "versions": history.versions[:MAX_VERSIONS],
         "most_versions": MAX_PLACEMENT_VERSIONS,

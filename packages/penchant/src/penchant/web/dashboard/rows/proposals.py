@@ -13,6 +13,7 @@ from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.service.drafts import summary_of
 from penchant.service.effects import REACH_S, EffectFigures
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.comparing import ListComparison, rows_of
@@ -265,7 +266,7 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
     shown = []
     for placement, spec in (edits.placements or {}).items():
         live: Mapping[str, Any] | None = None
-        if placement in view.placements:
+        if placement in placements_of(view):
             live = (await row_services(visit).placements.in_force(view, placement)).spec.members
         changes = (
             ["removed"]

@@ -10,6 +10,7 @@ from penchant.errors import UnknownPlacement, invalid_parameter
 from penchant.experiments import LEAST_SUCCESSES
 from penchant.live.views import View
 from penchant.service.placements.results import CoursePoint, ResultsOverTime, ResultsRequest, VariantCourse
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.pictures import COURSE_HEIGHT, COURSE_WIDTH, CoursePicture, course_picture
@@ -98,7 +99,7 @@ async def results(visit: Visit) -> PageAnswer:
         "name": name,
         "title": spec.members.get("title") or name,
         "notice": _STALE if visit.text("said") == "stale" else None,
-        "seen": view.placements.get(name, 0),
+        "seen": placements_of(view).get(name, 0),
         "four_eyes": view.settings.of(RowSettings).four_eyes,
         "current": {each.name for each in spec.variants},
         "chosen": {each.name: visit.text(each.name) for each in _ASKED},
@@ -127,7 +128,7 @@ async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnsw
     """Put a variant in the place of its row, for everybody, or end it; in a draft where nobody publishes alone."""
     view, form = await rows_view(visit), visit.form
     name, variant = form.text("name"), form.text("variant")
-    if form.text("seen") != str(view.placements.get(name, 0)):
+    if form.text("seen") != str(placements_of(view).get(name, 0)):
         return RedirectAnswer(path=site.link("results", source=visit.source, name=name, said="stale"))
     members = (await row_services(visit).placements.in_force(view, name)).spec.members
     decided = with_decision(members, variant, adopt=form.text("do") == "adopt")
