@@ -16,6 +16,7 @@ from penchant import __version__
 from penchant.hooks import Hooks
 
 SAMPLE = Path(__file__).parent / "sample"
+IMPORTING = "from penchant.cli.importing import import_files; import_files()"
 UNFORGETTING = """
 from sqlalchemy import Column, MetaData, Table, Text
 
@@ -156,6 +157,26 @@ def test_a_table_of_a_package_is_seen_by_views_erased_and_kept_where_the_package
             server.client.headers["x-api-key"] = key
             server.client.post("/films/users/ann/hello")
             assert server.client.get("/films/hello").json()["greeted"] == 2
+
+
+def test_lines_of_a_package_are_exported_and_imported(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(SAMPLE))
+    server.client.post("/films/users/kim/hello")
+    exporting = ("export", "--data", str(server.data), "--source", "films", "--with")
+    lines = command(*exporting, "greetings").stdout
+    (tmp_path / "films.ndjson").write_text(lines)
+
+    # The package penchant-import brings another command of this name.
+    words = ("--data", str(server.data), "--source", "copy", str(tmp_path / "films.ndjson"))
+    imported = subprocess.run([sys.executable, "-c", IMPORTING, *words], check=False, timeout=120)
+
+    assert (lines.splitlines()[-1], imported.returncode) == ('{"greeted":"kim"}', 0)
+    assert server.client.get("/copy/hello").json()["greeted"] == 1
+    assert command(*exporting, "all").stdout.splitlines()[-1] == '{"greeted":"kim"}'
+    brought(tmp_path, "from penchant_hello.plugin import lines", monkeypatch)
+    assert "Two packages bring lines of greeted" in command(*exporting, "all").stderr
 
 
 def test_an_application_of_a_package_gets_what_the_checks_of_all_let_through(server: Server) -> None:

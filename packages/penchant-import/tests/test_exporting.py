@@ -18,7 +18,7 @@ from databases import connection_beside, opened_file
 from factories import piece
 from import_folders import Folder, run
 from penchant.cli import commands
-from penchant.importing import ExportParts, StoredTarget, export_lines
+from penchant.importing import StoredTarget, export_lines
 from penchant.storage import Storage, source_id
 from penchant.storage.hashing import account_id
 from penchant.storage.parts import load_parts, tables_of
@@ -29,7 +29,7 @@ from serving import Service
 from strategies import VALUES, examples
 
 NOW = time.time_ns() // 1_000_000
-EVERYTHING = ExportParts(interactions=True, lists=True, settings=True, placements=True, preferences=True)
+EVERYTHING = ("interactions", "lists", "settings", "placements", "preferences")
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).filter(
     lambda text: text not in {".", ".."}
 )

@@ -21,7 +21,7 @@ from pyarrow import json as arrow_json
 
 from import_folders import Folder, run
 from penchant.errors import PenchantError, UnknownSource
-from penchant.importing import ExportParts, StoredTarget, export_lines
+from penchant.importing import StoredTarget, export_lines
 from penchant.storage import Storage
 from penchant_import.options import ImportOptions, KeywordColumn
 from strategies import examples
@@ -182,7 +182,7 @@ class Trip:
         return StoredTarget(self._storage, account="default", source=source, actor="me")
 
     def _exported(self, source: str) -> Rows:
-        parts = ExportParts(interactions=True)
+        parts = ("interactions",)
         account = self._storage.accounts.ensure("default")
         try:
             with self._storage.sources.open_export(account, source) as export:

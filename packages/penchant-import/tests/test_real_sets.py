@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from acceptance.test_goldens import folder_of
-from penchant.importing import ExportParts, StoredTarget, export_lines
+from penchant.importing import StoredTarget, export_lines
 from penchant.storage import Storage
 from penchant_import.files import Files, InputFile
 from penchant_import.options import ImportOptions
@@ -36,7 +36,7 @@ def write(path: Path, heading: Sequence[str], rows: Iterator[Sequence[Any]]) -> 
 
 def pieces_of(storage: Storage) -> dict[str, dict[str, Any]]:
     with storage.sources.open_export(storage.accounts.ensure("default"), "s") as export:
-        lines = list(export_lines(export, ExportParts(), time.time_ns() // 1_000_000))
+        lines = list(export_lines(export, (), time.time_ns() // 1_000_000))
     return {piece["id"]: piece for piece in map(json.loads, lines)}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from acceptance.test_goldens import folder_of
 from dataset_folders import DatasetFolder
-from penchant.importing import ExportParts, StoredTarget, export_lines
+from penchant.importing import StoredTarget, export_lines
 from penchant.storage import Storage
 from penchant_import.formats.books import PERSONAL_SHELVES
 
@@ -35,7 +35,7 @@ def write(path: Path, heading: Sequence[str], rows: Iterator[Sequence[Any]]) -> 
 
 def pieces_of(storage: Storage) -> dict[str, dict[str, Any]]:
     with storage.sources.open_export(storage.accounts.ensure("default"), "s") as export:
-        lines = list(export_lines(export, ExportParts(), time.time_ns() // 1_000_000))
+        lines = list(export_lines(export, (), time.time_ns() // 1_000_000))
     return {piece["id"]: piece for piece in map(json.loads, lines)}
 
 

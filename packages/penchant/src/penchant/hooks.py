@@ -28,6 +28,7 @@ from penchant.errors import BrokenPackage, InvalidSettings
 
 if TYPE_CHECKING:
     from penchant.enrichment import Enrichment
+    from penchant.importing import LineKind
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
     from penchant.service import Services
@@ -106,6 +107,10 @@ class Hooks:
         """
 
     @_specification
+    def lines(self) -> "Iterable[LineKind]":  # type: ignore[empty-body]
+        """Return kinds of lines of JSON by which what the package keeps of a source is exported and imported."""
+
+    @_specification
     def background(self, services: "Services", election: "Election") -> "Iterable[BackgroundTask]":  # type: ignore[empty-body]
         """Return what each process that answers does again and again; a task that is ``elected`` one of a node does."""
 
@@ -160,7 +165,7 @@ class Packages:
             BrokenPackage: two have the same method and path.
         """
         operations = (*own, *(each for several in self._call("operations") for each in several))
-        _require_once("operation", [f"{each.method} {each.path}" for each in operations])
+        _require_different([f"{each.method} {each.path}" for each in operations], "the operation {}")
         return operations
 
     def source_settings(self, own: "type[Record]") -> "list[type[Record]]":
@@ -171,7 +176,7 @@ class Packages:
         """
         records = [each for several in self._call("source_settings") for each in several]
         names = [name for record in (own, *records) for name in record.__struct_encode_fields__]
-        _require_once("setting of a source", names)
+        _require_different(names, "the setting {} of a source")
         return records
 
     def enrichments(self) -> "list[Enrichment]":
@@ -194,7 +199,7 @@ class Packages:
             BrokenPackage: two have the same name.
         """
         kinds = [*own, *(each for several in self._call("list_kinds") for each in several)]
-        _require_once("kind of list", [each.name for each in kinds])
+        _require_different([each.name for each in kinds], "the kind of list {}")
         return kinds
 
     def list_outcomes(self, services: "Services") -> "ListOutcomes | None":
@@ -214,8 +219,18 @@ class Packages:
             *(table.name for part in parts for table in part.tables),
             *(part.version_table for part in parts),
         ]
-        _require_once("table", names)
+        _require_different(names, "the table {}")
         return parts
+
+    def lines(self, own: Iterable[str]) -> "list[LineKind]":
+        """Return the kinds of lines that packages bring, beside those of the service with these names.
+
+        Raises:
+            BrokenPackage: two have the same name.
+        """
+        kinds = [each for several in self._call("lines") for each in several]
+        _require_different([*own, *(kind.name for kind in kinds)], "lines of {}")
+        return kinds
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""
@@ -252,10 +267,11 @@ class Packages:
         return results[::-1]
 
 
-def _require_once(what: str, names: Sequence[str]) -> None:
+def _require_different(names: Sequence[str], what: str) -> None:
+    """Raise where a name is there twice."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise BrokenPackage(f"Two packages bring the {what} {', '.join(twice)}.")
+        raise BrokenPackage(f"Two packages bring {what.format(', '.join(twice))}.")
 
 
 @cache

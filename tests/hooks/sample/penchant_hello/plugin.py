@@ -7,6 +7,7 @@ from penchant.hooks import Mount, implementation
 
 if TYPE_CHECKING:
     from penchant.enrichment import Enrichment
+    from penchant.importing import LineKind
     from penchant.live.background import BackgroundTask
     from penchant.service import Services
     from penchant.service.lists.kinds import RankingKind
@@ -62,6 +63,14 @@ def tables() -> "StoragePart":
     from penchant_hello.storage import PART  # noqa: PLC0415  # as above
 
     return PART
+
+
+@implementation
+def lines() -> Iterable["LineKind"]:
+    """Return who was greeted, to be taken elsewhere."""
+    from penchant_hello.storage import LINES  # noqa: PLC0415  # as above
+
+    return LINES
 
 
 @implementation

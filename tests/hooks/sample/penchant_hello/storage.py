@@ -1,13 +1,16 @@
 """A table of who was greeted, how one is written into it, and what happens to it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, delete, func, insert, select
 
+from penchant.importing import LineKind
 from penchant.storage import StoragePart
 from penchant.storage.schema import INTERACTIONS
 from penchant.storage.transaction import SourceChange, SourceCommand, WriteTransaction
+from penchant.wire.syntax import decode, encode
 
 GREETED = Table(
     "hello_people",
@@ -39,4 +42,18 @@ def _count(connection: Connection, source: int) -> int:
     return int(connection.execute(select(func.count()).where(GREETED.c.source_id == source)).scalar_one())
 
 
+def _names(connection: Connection, source: int) -> Iterator[bytes]:
+    named = select(GREETED.c.user_id).where(GREETED.c.source_id == source).order_by(GREETED.c.user_id)
+    yield from map(encode, connection.execute(named).scalars())
+
+
 PART = StoragePart(name="hello", tables=(GREETED,), erase=_erase, follow=_count)
+LINES = (
+    LineKind(
+        name="greeted",
+        part="greetings",
+        values=_names,
+        read=decode,
+        command=lambda _storage, whose, user_id: Greet(**whose, user_id=user_id),
+    ),
+)

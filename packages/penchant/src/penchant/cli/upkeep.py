@@ -24,7 +24,7 @@ from penchant.cli.locations import DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, head_of, json_option, new_file
 from penchant.cli.output import amount, output_file
 from penchant.errors import Refused, StorageUnavailable
-from penchant.importing import ExportParts, export_lines
+from penchant.importing import export_lines, export_parts
 from penchant.live.builder import LOCK as BUILDER_LOCK
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
@@ -37,14 +37,14 @@ from penchant.storage import restore as restore_data
 from penchant.telemetry import Metrics
 from penchant.wire import encode
 
-PARTS = ("interactions", "lists", "settings", "placements", "drafts", "preferences")
-
 
 @click.command(name="export")
 @data_options
 @account_option
 @click.option("--source", required=True, help="Source to export.")
-@click.option("--with", "parts", multiple=True, type=click.Choice((*PARTS, "all")), help="Also these; repeatable.")
+@click.option(
+    "--with", "parts", multiple=True, type=click.Choice((*export_parts(), "all")), help="Also these; repeatable."
+)
 @click.option("--output", type=new_file, help="File, also .gz; default stdout.")
 def export_source(
     *, location: DataLocation, account: str, source: str, parts: tuple[str, ...], output: Path | None
@@ -54,7 +54,7 @@ def export_source(
     A file is written beside and renamed: where that fails, the former one stays.
     Also while a server runs on the same data: what is written is the source as it is at one moment.
     """
-    exported = ExportParts(**{part: part in parts or "all" in parts for part in PARTS})
+    exported = export_parts() if "all" in parts else parts
     with ExitStack() as stack:
         _, storage = stack.enter_context(location.opened())
         account_id = head_of(storage, account, source).account_id

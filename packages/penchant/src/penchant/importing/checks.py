@@ -7,24 +7,28 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penchant.enrichment import enrichments, exported_rules
+from penchant.errors import InvalidInput
+from penchant.importing.kinds import line_kinds
 from penchant.model import PieceLimits
 from penchant.wire import decode_list, decode_settings, decode_submission, encode_settings
-from penchant.wire.drafts.edits import decode_exported_draft
-from penchant.wire.lines import decode_exported_placement, decode_stated_preferences
+from penchant.wire.lines import decode_stated_preferences
 from penchant.wire.pieces import DEFAULT_LIMITS
 from penchant.wire.recording import decode_interactions
 from penchant.wire.settings import read_settings, unread_of, with_vocabulary
 from penchant.wire.vocabulary import read_vocabulary
 
-_SINGLE: Mapping[str, Callable[[bytes], Any]] = {
+_SINGLE: dict[str, Callable[[bytes], Any]] = {
     "whitelist": decode_list,
     "blacklist": decode_list,
     "settings": decode_settings,
-    "placement": decode_exported_placement,
-    "draft": decode_exported_draft,
     "preferences": decode_stated_preferences,
 }
 """What requests have one of, and how it is read; pieces and interactions come in arrays."""
+
+
+def single_kinds() -> Mapping[str, Callable[[bytes], Any]]:
+    """Return how each kind of what is alone in a line is read."""
+    return _SINGLE | {name: kind.read for name, kind in line_kinds().items()}
 
 
 class ReadBody(NamedTuple):
@@ -56,7 +60,10 @@ class BodyChecks:
             return ReadBody(submission.pieces, submission.ignored)
         if kind == "interaction":
             return ReadBody(decode_interactions(body, now))
-        _SINGLE[kind](body)
+        read = single_kinds().get(kind)
+        if read is None:
+            raise InvalidInput(f"The package that a {kind} is of is not installed.")
+        read(body)
         return ReadBody([body])
 
 

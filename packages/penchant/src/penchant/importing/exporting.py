@@ -3,17 +3,14 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 from penchant.enrichment import exported_rules, rule_of, split_rule
+from penchant.importing.kinds import line_kinds
 from penchant.model import NewInteraction
 from penchant.storage import SourceExport
-from penchant.storage.drafts import open_drafts
-from penchant.storage.placements import read_placements
 from penchant.wire import decode_stored_settings, encode, encode_settings, format_timestamp
-from penchant.wire.drafts.edits import encode_exported_draft
-from penchant.wire.lines import encode_exported_placement, encode_stated_preferences
+from penchant.wire.lines import encode_stated_preferences
 from penchant.wire.syntax import number_of
 from penchant_engine.model import DAY_MS, InteractionType, StoredInteraction
 
@@ -21,42 +18,29 @@ _STABLE_PREFIX = "import-"
 _STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportParts:
-    """What is exported beside the pieces."""
+def export_lines(export: SourceExport, parts: Collection[str], now: int) -> Iterator[bytes]:
+    """Yield the lines: pieces by id, lists, settings, those of packages, interactions by time, and preferences.
 
-    interactions: bool = False
-    lists: bool = False
-    settings: bool = False
-    placements: bool = False
-    drafts: bool = False
-    preferences: bool = False
-
-
-def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator[bytes]:
-    """Yield the lines: pieces by id, lists, settings, placements, drafts, interactions by time, and preferences.
-
-    Interactions of one moment come as they were recorded; those past their retention at ``now``, in ms since 1970 UTC,
-    are left out. Preferences come last: what people did who are switched off now is imported before that is known.
+    Beside the pieces come those of `export_parts` that ``parts`` names. Interactions of one moment come as they were
+    recorded; those past their retention at ``now``, in ms since 1970 UTC, are left out. Preferences come last: what
+    people did who are switched off now is imported before that is known.
     """
     yield from (piece.body + b"\n" for batch in export.pieces for piece in batch)
-    if parts.lists:
+    if "lists" in parts:
         yield encode({"whitelist": export.curation.whitelist}) + b"\n"
         yield encode({"blacklist": export.curation.blacklist}) + b"\n"
     settings = decode_stored_settings(export.curation.settings)
-    if parts.settings:
+    if "settings" in parts:
         # The keywords of packages do not travel: they are made of the pieces.
         rules = encode(exported_rules(split_rule(rule_of(settings))))[1:-1]
         yield b'{"settings":' + encode_settings(settings) + (b"," + rules if rules else b"") + b"}\n"
-    if parts.placements:
-        for row in export.read(read_placements):
-            yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"
-    if parts.drafts:
-        yield from (b'{"draft":' + encode_exported_draft(*each) + b"}\n" for each in export.read(open_drafts))
-    if parts.interactions:
+    for kind in line_kinds().values():
+        if kind.part in parts:
+            yield from (b'{"%s":%s}\n' % (kind.name.encode(), value) for value in export.read(kind.values))
+    if "interactions" in parts:
         oldest = settings.oldest_day(now // DAY_MS) * DAY_MS
         yield from _interaction_lines(export, oldest)
-    if parts.preferences:
+    if "preferences" in parts:
         stated = (encode_stated_preferences(*each) for batch in export.preferences for each in batch)
         yield from (b'{"preferences":' + each + b"}\n" for each in stated)
 

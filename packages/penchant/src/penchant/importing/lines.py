@@ -1,6 +1,6 @@
 """Lines of JSON, one object each, as ``penchant export`` writes them, brought into a source.
 
-A line is a piece, an interaction, or alone in it a list, the settings, a placement, a draft or a person's preferences.
+A line is a piece, an interaction, or alone in it a list, the settings, a person's preferences, or what a package keeps.
 Lines of one kind that follow each other are checked as one request would be, and stored all or nothing.
 """
 
@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 import msgspec
 
 from penchant.errors import InvalidInput, PenchantError
-from penchant.importing.checks import BodyChecks
+from penchant.importing.checks import BodyChecks, single_kinds
 from penchant.importing.exporting import stable_event_id
 from penchant.importing.targets import StoredTarget
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, NewInteraction
@@ -27,7 +27,6 @@ MAX_LINE_BYTES = 32 * 1024 * 1024
 BATCH_BYTES = 8 * 1024 * 1024
 """Where a batch ends that has fewer lines: half of what a request with interactions may hold by default."""
 _MOST = {"piece": MAX_PIECES_PER_SUBMISSION, "interaction": MAX_INTERACTIONS_PER_REQUEST, "preferences": 2_000}
-_ALONE = frozenset({"whitelist", "blacklist", "settings", "placement", "draft", "preferences"})
 _GZIP = b"\x1f\x8b"
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 Line = tuple[int, str, bytes]
@@ -102,7 +101,7 @@ def _read(name: str, numbered: tuple[int, bytes]) -> Line:
     if "settings" in members:
         # Beside them stands by which rules packages made keywords.
         members = {key: value for key, value in members.items() if not key.endswith("Rule")}
-    if len(members) == 1 and (kind := next(iter(members))) in _ALONE:
+    if len(members) == 1 and (kind := next(iter(members))) in single_kinds():
         return number, kind, bytes(members[kind])
     is_interaction = "categories" not in members and ("userId" in members or "contentId" in members)
     return number, "interaction" if is_interaction else "piece", text

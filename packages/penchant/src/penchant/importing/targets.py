@@ -1,6 +1,6 @@
 """Target: a source of the database as where an import goes, by the same commands that requests become.
 
-Settings are as requests have them; lists, placements, drafts and preferences are the JSON that was checked.
+Settings are as requests have them; all else but pieces and interactions is the JSON that was checked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ import msgspec
 
 from penchant.enrichment import rule_of
 from penchant.errors import UnknownSource
+from penchant.importing.kinds import LineKind, line_kinds
 from penchant.live.keyword_writer import KeywordWriter, replace_settings
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.storage import (
@@ -21,26 +22,15 @@ from penchant.storage import (
     Result,
     Storage,
     SubmitPieces,
-    source_id,
 )
-from penchant.storage.drafts import DraftStore, SaveDraft
-from penchant.storage.placements import PlacementStore, PutPlacement
 from penchant.wire import (
     decode_list,
     decode_settings,
     decode_stored_settings,
-    encode,
     encode_settings,
     format_timestamp,
 )
-from penchant.wire.drafts.edits import MAX_DRAFTS, ExportedDraft, decode_exported_draft, encode_edits
-from penchant.wire.lines import (
-    ExportedPlacement,
-    StatedPreferences,
-    decode_exported_placement,
-    decode_stated_preferences,
-)
-from penchant.wire.placements import MAX_PLACEMENT_VERSIONS, MAX_PLACEMENTS, encode_placement
+from penchant.wire.lines import StatedPreferences, decode_stated_preferences
 from penchant.wire.preferences import encode_preferences
 from penchant.wire.settings import read_settings, unread_of
 
@@ -108,16 +98,14 @@ class StoredTarget:
         return StoredBatch(duplicates=outcome.duplicates, unstored=outcome.unstored)
 
     def put(self, kind: str, bodies: Sequence[bytes]) -> None:
-        """Replace a list or the settings, put placements or drafts as they are, or replace people's preferences."""
+        """Replace a list or the settings, replace people's preferences, or store what is a package's."""
         match kind:
             case "settings":
                 self._replace_settings(decode_settings(bodies[0], unread_of(self.settings())))
-            case "placement":
-                self._put_placements([decode_exported_placement(body) for body in bodies])
-            case "draft":
-                self._put_drafts([decode_exported_draft(body) for body in bodies])
             case "preferences":
                 self._replace_preferences([decode_stated_preferences(body) for body in bodies])
+            case _ if kind in line_kinds():
+                self._store(line_kinds()[kind], bodies)
             case _:
                 self._carry_out(ReplaceList(**self._whose, kind=ListKind(kind), ids=decode_list(bodies[0])))
 
@@ -126,43 +114,12 @@ class StoredTarget:
         if self._carry_out(replace_settings(**self._whose, settings=settings)).pending:
             self._writer.work_out(self._account_id, self._source)
 
-    def _put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
-        """Put placements in force, each as the next version of its name; people see the variants that they saw."""
-        number = source_id(self._account_id, self._source)
-        for each in placements:
-            body, assignment = encode_placement(each.spec), encode(each.buckets)
-            row = self._storage.store(PlacementStore).read_in_force(number, each.name)
-            if row is not None and (row.body, row.assignment) == (body, assignment):
-                continue
-            self._carry_out(
-                PutPlacement(
-                    **self._whose,
-                    name=each.name,
-                    body=body,
-                    assignment=assignment,
-                    after=0 if row is None else row.version,
-                    max_versions=MAX_PLACEMENT_VERSIONS,
-                    max_placements=MAX_PLACEMENTS,
-                )
-            )
-
-    def _put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
-        """Store drafts over what there is now, each as written by who imports."""
-        for each in drafts:
-            body = encode_edits(each.edits)
-            row = self._storage.store(DraftStore).read(source_id(self._account_id, self._source), each.name)
-            if row is not None and row.body == body:
-                continue
-            self._carry_out(
-                SaveDraft(
-                    **self._whose,
-                    name=each.name,
-                    title=each.edits.title or "",
-                    body=body,
-                    subjects=each.edits.subjects,
-                    max_drafts=MAX_DRAFTS,
-                )
-            )
+    def _store(self, kind: LineKind, bodies: Sequence[bytes]) -> None:
+        """Store what lines of a package have."""
+        for body in bodies:
+            command = kind.command(self._storage, self._whose, kind.read(body))
+            if command is not None:
+                self._carry_out(command)
 
     def _replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace the preferences of these people."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from penchant.hooks import implementation
 
 if TYPE_CHECKING:
+    from penchant.importing import LineKind
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
     from penchant.service import Services
@@ -45,6 +46,14 @@ def tables() -> "StoragePart":
     from penchant.storage.rows.part import ROWS  # noqa: PLC0415  # as above
 
     return ROWS
+
+
+@implementation
+def lines() -> Iterable["LineKind"]:
+    """Return lines of placements and drafts."""
+    from penchant.importing.rows import LINES  # noqa: PLC0415  # as above
+
+    return LINES
 
 
 @implementation
