@@ -25,6 +25,7 @@ import msgspec
 
 import penchant.wire
 from penchant import errors
+from penchant.hooks import packages
 from penchant.model import Scope
 from penchant.web.bodies import NDJSON
 from penchant.web.documents import OpenApiDocument
@@ -35,6 +36,7 @@ from penchant.web.problems import problem_kinds
 from penchant.web.query import Parameter
 from penchant.web.routes import interface_operations
 from penchant.wire import settings as wire_settings
+from penchant.wire.answers import UserExport
 from penchant.wire.fields import Record
 from penchant_engine.model import InteractionType
 
@@ -361,6 +363,9 @@ def _add_record(kind: type, ordered: dict[type, str]) -> None:
     # Settings of packages stand where they say something alone.
     brought = wire_settings.brought_settings() if kind is wire_settings.Settings else ()
     members += [_optional(each) for record in brought for each in msgspec.structs.fields(record)]
+    if kind is UserExport:
+        brought_members = [get_origin(each.members) or each.members for each in packages().exports()]
+        members += [each for record in brought_members for each in msgspec.structs.fields(record)]
     parents = [get_origin(each) or each for each in getattr(kind, "__orig_bases__", kind.__bases__)]
     for part in [*parents, *(each for member in members for each in _records_in(member.type))]:
         if part is not Generic:

@@ -31,6 +31,7 @@ LEVELS = (
     {"hooks"},
     {"model"},
     {"enrichment"},
+    {"rows"},
     {"clock", "settings", "telemetry", "tracing"},
     {"wire", "experiments", "storage", "findings"},
     {"live"},

@@ -6,21 +6,17 @@ from typing import Any
 
 import pytest
 
-from penchant.errors import (
+from penchant.errors import InvalidInput, PenchantError, TooManyEntries, TooManyPieces, UnknownSource
+from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
+from penchant.rows.errors import (
     DraftChanged,
     FourEyes,
-    InvalidInput,
     OutdatedDraft,
-    PenchantError,
     TooManyDrafts,
-    TooManyEntries,
-    TooManyPieces,
     TooManyPlacements,
     UnknownDraft,
-    UnknownSource,
     WrongDraftState,
 )
-from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
 from penchant.service.drafts import Drafts
 from penchant.storage import Command, DeleteSource, EditList, ReplaceList, ReplaceSettings, Storage
 from penchant.storage.drafts import DeleteDraft, DraftBasis, DraftStore, MoveDraft, PublishDraft, SaveDraft, open_drafts

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from penchant.clock import Clock
-from penchant.model import ListIdentity, NewImpression, NewInteraction
+from penchant.model import NewInteraction
+from penchant.rows.model import ListIdentity, NewImpression
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import DeleteSource, MoveSide, RecordInteractions, Storage
 from penchant.storage.impression_ledger import LISTS_A_DAY, RecordImpressions

@@ -2,7 +2,8 @@
 
 import pytest
 
-from penchant.errors import PlacementChanged, TooManyPlacements, UnknownSource
+from penchant.errors import UnknownSource
+from penchant.rows.errors import PlacementChanged, TooManyPlacements
 from penchant.storage import Storage
 from penchant.storage.placements import DeletePlacement, PlacementStore
 from storage.commands import done, head, putting, submitting

@@ -8,7 +8,7 @@ import pytest
 
 from factories import piece
 from penchant.clock import Clock
-from penchant.model import NewImpression
+from penchant.rows.model import NewImpression
 from penchant.service.placements.cards import LEAST_PEOPLE, MAX_SHOWN
 from penchant.service.placements.impressions import ListIds
 from penchant.storage.impression_ledger import RecordImpressions

@@ -9,7 +9,7 @@ import pytest
 from acceptance.processes import wait_until
 from factories import piece
 from penchant.clock import Clock
-from penchant.model import ListIdentity, NewImpression
+from penchant.rows.model import ListIdentity, NewImpression
 from penchant.service.placements.impressions import ListIds
 from penchant.storage.impression_ledger import RecordImpressions
 from penchant_engine.model import DAY_MS, PIN

@@ -23,7 +23,7 @@ from penchant.wire.fields import (
 )
 from penchant.wire.placements import PLACEMENT, ListRules
 from penchant.wire.preferences import LIKINGS, PREFERENCES
-from penchant.wire.recording import SeenPiece
+from penchant.wire.rows.recording import SeenPiece
 from penchant.wire.settings import BLEND, PREVIEW, SETTINGS
 from penchant.wire.syntax import Faults
 from penchant_engine.model import Blend

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from penchant.errors import UnknownPlacement
 from penchant.live.array_files import FileKind
 from penchant.live.views import View
 from penchant.model import PlacementKind
+from penchant.rows.errors import UnknownPlacement
 from penchant.service.lists.kinds import counts_trend
 from penchant.service.placements.inputs import MAX_PASSED_OVER, shown_since
 from penchant.service.placements.kinds import ListWish, PlacementRequest

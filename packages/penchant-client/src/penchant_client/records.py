@@ -1407,7 +1407,7 @@ class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit
 
 
 class UserExport(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """All that is stored of a person: interactions, newest first; preferences and impressions where there are any."""
+    """All that is stored of a person: interactions, newest first; preferences, and what packages keep, if any."""
 
     source: str
     user_id: str

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from penchant.importing import LineKind
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
+    from penchant.live.following import View
     from penchant.service import Services
     from penchant.service.lists.kinds import RankingKind
     from penchant.service.outcomes import ListOutcomes
     from penchant.settings import NodeSettings
-    from penchant.storage import StoragePart
+    from penchant.storage import SourceHead, StoragePart
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
     from penchant_engine.index.people.weights import StandInSearch
@@ -53,6 +54,24 @@ class Mount:
 
     path: str
     application: Callable[[Any, Any, Any], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class PersonExport:
+    """What a package adds to the export of a person: the ``members`` of a record, which ``read`` makes of one.
+
+    In ``members`` a type that stands for moments is described as a time (`penchant.wire.schemas.TimeText`).
+    """
+
+    members: Any
+    read: "Callable[[Services, View, str], Awaitable[Record]]"
+
+
+ListReader = Callable[["SourceHead", str, str, str], object | None]
+"""Returns what is known of a list, given a source, the list's id, a person and the piece that they did something with.
+
+``None`` where the piece was not in it, or nothing is kept of it; raises `ValueError` with what is wrong with the id.
+"""
 
 
 class Hooks:
@@ -109,6 +128,17 @@ class Hooks:
     @_specification
     def lines(self) -> "Iterable[LineKind]":  # type: ignore[empty-body]
         """Return kinds of lines of JSON by which what the package keeps of a source is exported and imported."""
+
+    @_specification
+    def export(self) -> PersonExport:  # type: ignore[empty-body]
+        """Return what `GET /{source}/users/{userID}/export` has besides: what the package keeps of a person."""
+
+    @_specification(firstresult=True)
+    def list_reader(self, services: "Services") -> ListReader | None:
+        """Return what reads the ids of lists that interactions name, at each request that has some; of one package.
+
+        What it returns is given to ``record`` of tables with the interaction. Without one such ids say nothing.
+        """
 
     @_specification
     def background(self, services: "Services", election: "Election") -> "Iterable[BackgroundTask]":  # type: ignore[empty-body]
@@ -231,6 +261,15 @@ class Packages:
         kinds = [each for several in self._call("lines") for each in several]
         _require_different([*own, *(kind.name for kind in kinds)], "lines of {}")
         return kinds
+
+    def exports(self) -> Sequence[PersonExport]:
+        """Return what packages add to the export of a person, in the order of their names."""
+        return self._call("export")
+
+    def list_reader(self, services: "Services") -> ListReader:
+        """Return what reads the ids of lists that interactions name."""
+        reader: ListReader | None = self._manager.hook.list_reader(services=services)
+        return reader or (lambda _head, _text, _user_id, _piece_id: None)
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""

@@ -26,10 +26,6 @@ MAX_PIECES_PER_SUBMISSION = 2_000
 """Entries in one submission (specification, Limits)."""
 MAX_INTERACTIONS_PER_REQUEST = 10_000
 """Entries in one bulk request of interactions (interface, section 6)."""
-MAX_IMPRESSIONS_PER_REQUEST = 10_000
-"""Pieces in one request of impressions."""
-IMPRESSION_DAYS = 30
-"""How long it is kept at most what a person was shown, and how old a list may be of which something is reported."""
 MAX_LIST_LENGTH = 10_000
 """Ids on a whitelist or blacklist (interface, section 7)."""
 
@@ -51,55 +47,11 @@ class EncodedPiece:
     words: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListIdentity:
-    """What a list's id says: the list of which placement and variant, for whom, made when.
-
-    ``person`` is a keyed hash of the person, empty where the list is for nobody in particular; ``key`` names the list
-    within its source, and keys sort by ``made_at``, which is in milliseconds since 1970 UTC, in whole seconds.
-    ``proof`` tells which pieces were in the list (`wire.rows.list_ids`); ids from before they told that have none.
-    """
-
-    placement: str
-    variant: str
-    person: bytes
-    made_at: int
-    key: bytes
-    proof: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewImpression:
-    """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds.
-
-    ``rule`` is `PIN` or `QUOTA` where it stood there by one of the placement.
-    """
-
-    identity: ListIdentity
-    piece_id: str
-    position: int
-    shown_at: int
-    rule: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredImpression:
-    """A piece that a person was shown, and the types of interaction that it led to; times as in `StoredInteraction`."""
-
-    placement: str
-    variant: str
-    piece_id: str
-    position: int
-    made_at: int
-    shown_at: int
-    led_to: tuple[InteractionType, ...] = ()
-
-
 class NewInteraction(NamedTuple):
     """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock.
 
-    ``shown_in`` is the piece in the list from which it came, where that is known. ``portion`` is what part of the piece
-    was watched, read or listened to, in hundredths; of ratings it says nothing.
+    ``shown_in`` is what a package knows of the list from which it came (the hook `list_reader`). ``portion`` is what
+    part of the piece was watched, read or listened to, in hundredths; of ratings it says nothing.
     """
 
     user_id: str
@@ -107,7 +59,7 @@ class NewInteraction(NamedTuple):
     piece_id: str
     occurred_at: int | None = None
     event_id: str | None = None
-    shown_in: NewImpression | None = None
+    shown_in: object | None = None
     portion: int | None = None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from penchant.hooks import implementation
+from penchant.hooks import ListReader, PersonExport, implementation
 
 if TYPE_CHECKING:
     from penchant.importing import LineKind
@@ -54,6 +54,22 @@ def lines() -> Iterable["LineKind"]:
     from penchant.importing.rows import LINES  # noqa: PLC0415  # as above
 
     return LINES
+
+
+@implementation
+def export() -> PersonExport:
+    """Return what a person was shown."""
+    from penchant.service.rows import IMPRESSIONS  # noqa: PLC0415  # as above
+
+    return IMPRESSIONS
+
+
+@implementation
+def list_reader(services: "Services") -> ListReader:
+    """Return what reads the ids of lists of placements."""
+    from penchant.service.rows import RowServices  # noqa: PLC0415  # as above
+
+    return services.of(RowServices).impressions.named_piece
 
 
 @implementation

@@ -15,7 +15,6 @@ from msgspec import UNSET
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.enrichment import rule_of
 from penchant.errors import (
-    DraftChanged,
     Fault,
     IndexNotReady,
     InvalidInput,
@@ -24,15 +23,14 @@ from penchant.errors import (
     PenchantError,
     StorageUnavailable,
     Unauthenticated,
-    UnknownDraft,
     UnknownSource,
-    WrongDraftState,
     invalid_parameter,
 )
 from penchant.live.database import AsyncStorage
 from penchant.live.keyword_writer import KeywordTasks
 from penchant.live.views import View, Views
 from penchant.model import EncodedPiece, ListChange, ListKind, PieceLimits, Scope, SourceSettings
+from penchant.rows.errors import DraftChanged, UnknownDraft, WrongDraftState
 from penchant.service.access import Access, AccessControl, Grant
 from penchant.service.content import KEYWORDS_TIMEOUT_S, Curation
 from penchant.service.grants import PERSON, editor_again

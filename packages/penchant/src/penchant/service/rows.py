@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Protocol, Self
 
+from penchant.hooks import PersonExport
 from penchant.live.background import BackgroundTask
 from penchant.live.election import Election
+from penchant.live.views import View
 from penchant.service import Services
 from penchant.service.drafts import Drafts
 from penchant.service.effects import DraftEffects
@@ -13,6 +15,9 @@ from penchant.service.placements.impressions import Impressions, ListIds
 from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
 from penchant.service.placements.results import Results
 from penchant.service.placements.versions import Placements
+from penchant.wire import format_timestamp
+from penchant.wire.rows.answers import ExportedImpression, PersonImpressions
+from penchant.wire.schemas import TimeText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +73,24 @@ def publication(services: Services, election: Election) -> BackgroundTask:
     """Return the task that publishes drafts whose time has come."""
     publish_due = services.of(RowServices).drafts.publish_due
     return BackgroundTask(name="drafts", interval_s=5.0, work=publish_due, elected=election)
+
+
+async def _impressions_of(services: Services, view: View, user_id: str) -> PersonImpressions[str]:
+    stored = await services.of(RowServices).impressions.of_person(view, user_id)
+    return PersonImpressions(
+        impressions=tuple(
+            ExportedImpression(
+                placement=each.placement,
+                variant=each.variant,
+                content_id=each.piece_id,
+                position=each.position or None,
+                timestamp=format_timestamp(each.shown_at),
+                led_to=tuple(kind.value for kind in each.led_to),
+            )
+            for each in stored
+        )
+    )
+
+
+IMPRESSIONS = PersonExport(PersonImpressions[TimeText], _impressions_of)
+"""What the export of a person has of rows."""

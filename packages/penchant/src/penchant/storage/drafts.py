@@ -18,19 +18,17 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from penchant.errors import (
+from penchant.errors import Fault, TooManyEntries, invalid_parameter
+from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
+from penchant.rows.errors import (
     DraftChanged,
-    Fault,
     FourEyes,
     OutdatedDraft,
     TooManyDrafts,
-    TooManyEntries,
     TooManyPlacements,
     UnknownDraft,
     WrongDraftState,
-    invalid_parameter,
 )
-from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
 from penchant.storage.curation import (
     ReplaceSettings,
     keep_versions,

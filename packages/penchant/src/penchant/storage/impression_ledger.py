@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import Connection, Select, Table, and_, bindparam, case, delete, or_, select, update
 
-from penchant.model import IMPRESSION_DAYS, ListIdentity, NewImpression
+from penchant.rows.model import IMPRESSION_DAYS, ListIdentity, NewImpression
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import list_person, piece_key, user_key

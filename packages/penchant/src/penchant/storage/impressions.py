@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, select
 
-from penchant.model import StoredImpression
+from penchant.rows.model import StoredImpression
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import list_person, user_key
 from penchant.storage.impression_ledger import SUCCESSES, first_key, made_at_of

@@ -14,7 +14,6 @@ from sqlalchemy import Connection, Table, inspect
 
 from penchant.errors import InvalidSettings
 from penchant.hooks import packages
-from penchant.model import NewImpression
 from penchant.storage.schema import lineage, metadata, removed, unfinished_move
 from penchant_engine.model import StoredInteraction
 
@@ -25,8 +24,8 @@ PERSON_COLUMNS = frozenset({"user_id", "user_key", "person"})
 """Columns that name a person; one of another name says ``info={"person": True}``."""
 VERSION_TABLE = "alembic_version"
 
-RecordedInteraction = tuple[StoredInteraction, NewImpression | None, bool]
-"""An interaction that was stored, the piece in a list that it names, and whether a browser key has reported it."""
+RecordedInteraction = tuple[StoredInteraction, Any, bool]
+"""An interaction that was stored, its ``shown_in``, and whether a browser key has reported it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
-from penchant.errors import PlacementChanged, TooManyPlacements
+from penchant.rows.errors import PlacementChanged, TooManyPlacements
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.rows.tables import placement_versions, placements
 from penchant.storage.schema import CONTENT

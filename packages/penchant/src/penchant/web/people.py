@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import msgspec
 
 from penchant.errors import invalid_parameter
-from penchant.model import Feature, NewImpression, NewInteraction, Scope, StoredImpression
+from penchant.hooks import packages
+from penchant.model import Feature, NewInteraction, Scope
 from penchant.service.people import InteractionSelection, TakenBack
-from penchant.service.rows import row_services
 from penchant.storage import InteractionReceipt, PeopleChange, SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.content import EMPTY_LIST
@@ -32,7 +32,6 @@ from penchant.web.parameters import (
 from penchant.wire import decode_preferences, encode, format_timestamp
 from penchant.wire.answers import (
     BulkReceipt,
-    ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
@@ -65,17 +64,6 @@ def _exported(source: str, interaction: StoredInteraction) -> ExportedInteractio
     return ExportedInteraction(**msgspec.structs.asdict(answer), event_id=interaction.event_id)
 
 
-def _shown(impression: StoredImpression) -> ExportedImpression[str]:
-    return ExportedImpression(
-        placement=impression.placement,
-        variant=impression.variant,
-        content_id=impression.piece_id,
-        position=impression.position or None,
-        timestamp=format_timestamp(impression.shown_at),
-        led_to=tuple(kind.value for kind in impression.led_to),
-    )
-
-
 def _versions(outcome: InteractionReceipt | PeopleChange) -> dict[str, str]:
     """Return the header that says at which version of its interactions a source stands after a change."""
     return {"x-penchant-interactions-version": str(outcome.interactions_version)}
@@ -103,7 +91,7 @@ async def record_interaction(call: Call) -> Answer:
         piece_id=call.path["contentID"],
         occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
         event_id=values["event-id"],
-        shown_in=None if values["list"] is None else await _named_piece(call, values["list"]),
+        shown_in=None if values["list"] is None else await _named_list(call, values["list"]),
         portion=values["value"],
     )
     people = call.services.people
@@ -147,10 +135,10 @@ async def _head(call: Call) -> SourceHead:
     return await call.services.views.head(call.access.account_id, call.source)
 
 
-async def _named_piece(call: Call, text: str) -> NewImpression | None:
-    head = await _head(call)
+async def _named_list(call: Call, text: str) -> object | None:
+    head, read_list = await _head(call), packages().list_reader(call.services)
     try:
-        return row_services(call).impressions.named_piece(head, text, call.path["userID"], call.path["contentID"])
+        return read_list(head, text, call.path["userID"], call.path["contentID"])
     except ValueError as error:
         raise invalid_parameter("list", str(error)) from error
 
@@ -212,7 +200,7 @@ async def read_interactions(call: Call) -> Sequence[NewInteraction]:
     decode = decode_interaction_lines if call.media_type in NDJSON_TYPES else decode_interactions
     if b"listId" in call.body:
         # The head is read for lists alone: storing finds the source by itself.
-        read_list = functools.partial(row_services(call).impressions.named_piece, await _head(call))
+        read_list = functools.partial(packages().list_reader(call.services), await _head(call))
         return await call.decode_body(lambda body: decode(body, now, read_list))
     return await call.decode_body(lambda body: decode(body, now))
 
@@ -340,13 +328,13 @@ async def export_user(call: Call) -> Answer:
     user_id = call.path["userID"]
     stored = await call.services.people.export(view, user_id)
     preferences = decode_preferences(stored.preferences)
-    body = encode(
-        UserExport(
-            source=call.source,
-            user_id=user_id,
-            interactions=[_exported(call.source, interaction) for interaction in stored.interactions],
-            preferences=preferences_answer(preferences) if preferences else None,
-            impressions=tuple(map(_shown, await row_services(call).impressions.of_person(view, user_id))),
-        )
+    own = UserExport(
+        source=call.source,
+        user_id=user_id,
+        interactions=[_exported(call.source, interaction) for interaction in stored.interactions],
+        preferences=preferences_answer(preferences) if preferences else None,
     )
+    brought = [encode(await each.read(call.services, view, user_id)) for each in packages().exports()]
+    # Of each object what is between its braces.
+    body = b"{%s}" % b",".join(each[1:-1] for each in (encode(own), *brought) if each != b"{}")
     return Answer(body=body, version=view.head.version)

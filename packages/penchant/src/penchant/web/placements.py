@@ -9,7 +9,8 @@ from msgspec import UNSET, structs
 
 from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
-from penchant.model import Feature, NewImpression, Scope, SourceSettings
+from penchant.model import Feature, Scope, SourceSettings
+from penchant.rows.model import NewImpression
 from penchant.service.lists.paging import NEXT_HEADER
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
 from penchant.service.placements.kinds import PlacementRequest
@@ -51,7 +52,7 @@ from penchant.wire.placements import (
     decode_placement_preview,
     encode_placement,
 )
-from penchant.wire.recording import decode_impressions
+from penchant.wire.rows.recording import decode_impressions
 from penchant.wire.rows.schemas import ROWS
 from penchant.wire.rows.settings import RowSettings
 from penchant_engine.lists.marks import cut_marks, mark_count, marked_ids, marks_of

@@ -166,25 +166,13 @@ class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
     expired: int = 0
 
 
-class ExportedImpression(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
-
-    placement: str
-    variant: str
-    content_id: str
-    position: int | None = None
-    timestamp: Moment
-    led_to: tuple[str, ...] = ()
-
-
 class UserExport(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """All that is stored of a person: interactions, newest first; preferences and impressions where there are any."""
+    """All that is stored of a person: interactions, newest first; preferences, and what packages keep, if any."""
 
     source: str
     user_id: str
     interactions: list[ExportedInteraction[Moment]]
     preferences: PersonPreferences | None = None
-    impressions: tuple[ExportedImpression[Moment], ...] = ()
 
 
 class Addresses(Record, frozen=True, kw_only=True, rename="camel"):

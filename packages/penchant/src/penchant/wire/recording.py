@@ -1,4 +1,4 @@
-"""Reports of what people did and saw: interactions as a JSON array or as one object a line, and lists by their ids."""
+"""Reports of what people did: interactions as a JSON array or as one object a line."""
 
 import contextlib
 import itertools
@@ -13,22 +13,14 @@ import msgspec
 from msgspec import UNSET
 
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
-from penchant.model import (
-    MAX_IMPRESSIONS_PER_REQUEST,
-    MAX_INTERACTIONS_PER_REQUEST,
-    ListIdentity,
-    NewImpression,
-    NewInteraction,
-)
-from penchant.wire.fields import ID, ID_SCHEMA, PORTION, Body, Description, Example, Number, Record, described
-from penchant.wire.rows.list_ids import MAX_LENGTH, ProvenPosition
+from penchant.model import MAX_INTERACTIONS_PER_REQUEST, NewInteraction
+from penchant.wire.fields import ID, PORTION, Body, Description, Example, Number, Record, described
 from penchant.wire.syntax import (
     UNREADABLE,
     Faults,
     decode_entry,
     hundredths_of,
     kind_of,
-    pointer,
     require_syntax,
     require_utf8,
     split_array,
@@ -37,7 +29,7 @@ from penchant.wire.text import id_problem
 from penchant.wire.times import parse_interaction_timestamp
 from penchant_engine.model import INTERACTION_TYPE_NAMES, InteractionType
 
-MAX_POSITION = 10_000
+MAX_LIST_ID_LENGTH = 320
 MAX_PLAIN_BYTES = 8 * 1024 * 1024
 """Of a larger body the entries are counted before anything is made of them."""
 MOMENT: Final = "2026-11-21T08:15:30.123Z"
@@ -47,8 +39,8 @@ _TYPES = {kind.value: kind for kind in InteractionType}
 _LINE = re.compile(rb"\S[^\n]*")
 """A line from its first character that is no space; those without one are none."""
 # What these mean depends on the moment and the source of the request: their readers are below.
-_MOMENT = described({"type": "string", "format": "date-time"})
-_LIST_ID = described({"type": "string", "maxLength": MAX_LENGTH})
+MOMENT_TEXT = described({"type": "string", "format": "date-time"})
+LIST_ID_TEXT = described({"type": "string", "maxLength": MAX_LIST_ID_LENGTH})
 
 
 class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -60,14 +52,14 @@ class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
     user_id: Annotated[str, ID, Example("kim")]
     type: Annotated[str, described({"type": "string", "enum": list(_TYPES)}), Example("Watch")]
     content_id: Annotated[str, ID, Example("alien")]
-    timestamp: Annotated[datetime | str | None, _MOMENT, Example(MOMENT)] = None
+    timestamp: Annotated[datetime | str | None, MOMENT_TEXT, Example(MOMENT)] = None
     event_id: Annotated[
         str | None,
         ID,
         Description("Your id of the event: the same one of the same person is stored once."),
         Example("e-1"),
     ] = None
-    list_id: Annotated[str | None, _LIST_ID] = None
+    list_id: Annotated[str | None, LIST_ID_TEXT] = None
     value: Annotated[
         Number | None,
         PORTION,
@@ -81,43 +73,11 @@ class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
 INTERACTION = Body(Interaction, is_closed=False)
 
 
-class SeenPiece(Record, frozen=True, kw_only=True):
-    """A piece that was seen, at a position from 1."""
+ReadOrigin = Callable[[str, str, str], object | None]
+"""Returns what is known of the list of an id that a person's interaction with a piece names (`penchant.hooks`).
 
-    id: Annotated[str, ID]
-    position: Annotated[int, described({"type": "integer", "minimum": 1, "maximum": MAX_POSITION})]
-
-
-_SEEN_PIECE = Body(SeenPiece, required=("id",), takes_null=False)
-
-
-class SeenList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What was seen of a list: ids in the order of their positions from 1, or pieces with positions.
-
-    ``list_id`` is the ``x-penchant-list`` of its answer; with ``user_id`` it must be a list for this person.
-    """
-
-    list_id: Annotated[str, _LIST_ID, Example(LIST_ID)]
-    content: Annotated[
-        Sequence[str | SeenPiece],
-        described({"type": "array", "items": {"oneOf": [ID_SCHEMA, _SEEN_PIECE.schema()]}}),
-        Example(["alien", {"id": "gravity", "position": 4}]),
-    ]
-    user_id: Annotated[str | None, ID] = None
-    timestamp: Annotated[datetime | str | None, _MOMENT] = None
-
-
-SEEN_LIST = Body(SeenList)
-
-ReadOrigin = Callable[[str, str, str], NewImpression | None]
-"""Returns the piece in the list of an id that a person's interaction with it names.
-
-``None`` where it was not in it, or nothing is kept of the list; raises ``ValueError`` with what is wrong.
+``None`` where nothing is; raises ``ValueError`` with what is wrong.
 """
-ReadList = Callable[[str, str | None], ListIdentity]
-"""Returns what a list's id says, given whose list it is said to be; raises ``ValueError`` with what is wrong."""
-FindPosition = Callable[[ListIdentity, str, int], ProvenPosition | None]
-"""Returns where a piece stood in a list, given where it is said to have; ``None`` where it was not in it."""
 _MEMBERS = tuple(member.name for member in INTERACTION.members.values())
 _PLAIN = {"string": str | None, "number": Number | None}
 _PlainInteraction = msgspec.defstruct(
@@ -246,7 +206,7 @@ def _read(members: Any, where: str, now: int, read_origin: ReadOrigin, faults: F
     user_id = _read_id(members.user_id, where, "userId", faults)
     kind = _read_type(members.type, where, faults)
     piece_id = _read_id(members.content_id, where, "contentId", faults)
-    occurred_at = _read_timestamp(members.timestamp, where, now, faults)
+    occurred_at = read_timestamp(members.timestamp, where, now, faults)
     given = members.event_id
     event_id = None if given is None or given is UNSET else _read_id(given, where, "eventId", faults)
     shown_in = _read_origin(members.list_id, (user_id, piece_id), where, read_origin, faults)
@@ -290,8 +250,8 @@ def _read_id(text: Any, where: str, name: str, faults: Faults) -> str:
 
 def _read_origin(
     text: Any, done: tuple[str, str], where: str, read_origin: ReadOrigin, faults: Faults
-) -> NewImpression | None:
-    """Return the piece in the list that an interaction names; ``done`` is who did something with which piece."""
+) -> object | None:
+    """Return what is known of the list that an interaction names; ``done`` is who did something with which piece."""
     if text is None or text is UNSET:
         return None
     if not isinstance(text, str):
@@ -321,7 +281,7 @@ def _read_type(name: Any, where: str, faults: Faults) -> InteractionType:
     return kind
 
 
-def _read_timestamp(text: Any, where: str, now: int, faults: Faults) -> int | None:
+def read_timestamp(text: Any, where: str, now: int, faults: Faults) -> int | None:
     """Return the moment of an interaction, ``None`` where none was sent; a fault is noted."""
     if text is None or text is UNSET:
         return None
@@ -333,113 +293,3 @@ def _read_timestamp(text: Any, where: str, now: int, faults: Faults) -> int | No
     except ValueError as error:
         faults.add(f"{where}/timestamp", str(error))
         return None
-
-
-def decode_impressions(
-    body: bytes, now: int, read_list: ReadList, find_position: FindPosition
-) -> tuple[NewImpression, ...]:
-    """Return the impressions of a JSON array of lists; times are checked against ``now``, in ms since 1970 UTC.
-
-    Raises:
-        InvalidSyntax: not JSON.
-        TooManyEntries: more pieces than one request may hold.
-        InvalidInput: a list is not acceptable; every fault has its pointer.
-    """
-    faults = Faults()
-    impressions: list[NewImpression] = []
-    for place, entry in enumerate(split_array(body, MAX_IMPRESSIONS_PER_REQUEST, "lists")):
-        impressions += _read_seen(entry, f"/{place}", now, read_list, find_position, faults)
-        if len(impressions) > MAX_IMPRESSIONS_PER_REQUEST:
-            raise TooManyEntries(f"Found more than {MAX_IMPRESSIONS_PER_REQUEST} pieces; send fewer in one request.")
-        if faults.full():
-            break
-    faults.raise_any()
-    return tuple(impressions)
-
-
-def _read_seen(
-    raw: msgspec.Raw, where: str, now: int, read_list: ReadList, find_position: FindPosition, faults: Faults
-) -> list[NewImpression]:
-    """Return what was seen of a list; with a fault, which is noted, it is not to be used."""
-    value = decode_entry(raw, where, faults)
-    if value is msgspec.UNSET:
-        return []
-    if not isinstance(value, dict):
-        faults.add(where, f"Found {kind_of(value)}; an object with listId and content is accepted.")
-        return []
-    faults.only(value, SEEN_LIST.members, where)
-    identity = _read_list(value, where, read_list, faults)
-    seen = _read_content(value.get("content"), f"{where}/content", faults)
-    given_at = _read_timestamp(value.get("timestamp"), where, now, faults)
-    if identity is None:
-        return []
-    # Nothing was seen before its list was made, whatever a client's clock says.
-    shown_at = max(identity.made_at, now if given_at is None else given_at)
-    shown = []
-    for at, piece_id, reported in seen:
-        place = find_position(identity, piece_id, reported)
-        if place is None:
-            faults.add(at, "This piece was not in the list; report what was seen of it.")
-            continue
-        shown.append(
-            NewImpression(
-                identity=identity,
-                piece_id=piece_id,
-                position=place.position,
-                shown_at=shown_at,
-                rule=place.rule,
-            )
-        )
-    return shown
-
-
-def _read_list(value: dict[str, Any], where: str, read_list: ReadList, faults: Faults) -> ListIdentity | None:
-    user_id = value.get("userId")
-    problem = _text_problem(user_id)
-    if user_id is not None and problem:
-        faults.add(f"{where}/userId", problem)
-        return None
-    text = value.get("listId")
-    if not isinstance(text, str):
-        faults.add(f"{where}/listId", f"Found {kind_of(text)}; the id of a list, as a string, is required.")
-        return None
-    try:
-        return read_list(text, user_id)
-    except ValueError as error:
-        faults.add(f"{where}/listId", str(error))
-        return None
-
-
-def _read_content(content: Any, where: str, faults: Faults) -> list[tuple[str, str, int]]:
-    """Return the pieces that were seen: where the body has them, their ids and positions.
-
-    Where positions are not given they are those of their order, from 1.
-    """
-    if not isinstance(content, list):
-        faults.add(
-            where, f"Found {kind_of(content)}; an array of ids, or of objects with id and position, is accepted."
-        )
-        return []
-    seen = []
-    for place, entry in enumerate(content):
-        at = f"{where}/{place}"
-        piece_id, position = entry, place + 1
-        if isinstance(entry, dict):
-            piece_id, position = entry.get("id"), entry.get("position", place + 1)
-            for name in entry:
-                if name not in _SEEN_PIECE.members:
-                    faults.add(at + pointer(name), "Found an unknown member; accepted are id and position.")
-        problem = _text_problem(piece_id)
-        if problem:
-            faults.add(f"{at}/id" if isinstance(entry, dict) else at, problem)
-        elif type(position) is not int or not 1 <= position <= MAX_POSITION:
-            faults.add(f"{at}/position", f"Found another value; an integer from 1 to {MAX_POSITION} is accepted.")
-        else:
-            seen.append((f"{at}/id" if isinstance(entry, dict) else at, piece_id, position))
-        if faults.full():
-            break
-    return seen
-
-
-def _text_problem(text: Any) -> str | None:
-    return id_problem(text) if isinstance(text, str) else f"Found {kind_of(text)}; a string is accepted."

@@ -9,10 +9,11 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 
+from penchant.hooks import packages
 from penchant.model import (
     MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
@@ -102,7 +103,11 @@ class InterfacePart:
 
 def components(parts: Sequence[InterfacePart] = ()) -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name: the service's, and those of parts that packages bring."""
-    generated = _generated((*_ANSWERS, *(each for part in parts for each in part.answers)))
+    exports = [each.members for each in packages().exports()]
+    generated = _generated((*_ANSWERS, *exports, *(each for part in parts for each in part.answers)))
+    for members in exports:
+        brought = generated.pop((get_origin(members) or members).__name__)
+        generated["UserExport"]["properties"] |= brought["properties"]
     # It is left out where there is nothing: to generators a default would say that it is always there.
     del generated["Health"]["properties"]["warnings"]["default"]
     schemas = {

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import IMPRESSION_DAYS, ListIdentity, NewImpression, SourceSettings, StoredImpression
+from penchant.model import SourceSettings
+from penchant.rows.model import IMPRESSION_DAYS, ListIdentity, NewImpression, StoredImpression
 from penchant.service.access import Access
 from penchant.storage import SourceHead, list_person, user_key
 from penchant.storage.impression_ledger import ImpressionReceipt, RecordImpressions

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import IMPRESSION_DAYS
+from penchant.rows.model import IMPRESSION_DAYS
 from penchant.service.lists.inputs import ListInputs, PersonHistory, stated_history
 from penchant.storage.impressions import ImpressionStore
 from penchant.wire import StatedLikings, decode_preferences

@@ -22,10 +22,11 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from penchant.clock import SYSTEM_CLOCK, Clock
-from penchant.errors import Fault, InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
+from penchant.errors import Fault, InvalidInput, PenchantError, TooFewPieces, UnknownPiece
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import PickOrder, PlacementKind, SourceSettings
+from penchant.rows.errors import UnknownPlacement
 from penchant.service.lists.kinds import list_kinds
 from penchant.service.lists.previews import moves
 from penchant.service.lists.serving import Lists

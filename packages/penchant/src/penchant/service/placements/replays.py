@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant.errors import Refused, UnknownPlacement
+from penchant.errors import Refused
 from penchant.experiments import LEAST_SUCCESSES, Arm, ReweightedRate, reweighted_rate
 from penchant.live.views import View
+from penchant.rows.errors import UnknownPlacement
 from penchant.service.placements.inputs import shown_since
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, placements_of, read_row

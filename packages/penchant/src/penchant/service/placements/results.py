@@ -20,9 +20,10 @@ from msgspec import UNSET, UnsetType
 
 from penchant import experiments
 from penchant.clock import SYSTEM_CLOCK, Clock
-from penchant.errors import UnknownPlacement, invalid_parameter
+from penchant.errors import invalid_parameter
 from penchant.experiments import Arm, BoundedRate
 from penchant.live.database import AsyncStorage
+from penchant.rows.errors import UnknownPlacement
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import SourceHead, Storage
 from penchant.storage.impressions import ImpressionStore

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from penchant.errors import PlacementChanged, UnknownPlacement, invalid_parameter
+from penchant.errors import invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
+from penchant.rows.errors import PlacementChanged, UnknownPlacement
 from penchant.service.access import Access
 from penchant.storage import SourceChange, source_id
 from penchant.storage.placements import DeletePlacement, PlacementRow, PlacementStore, PutPlacement

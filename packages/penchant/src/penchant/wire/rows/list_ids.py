@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from penchant.model import ListIdentity
+from penchant.rows.model import ListIdentity
 from penchant_engine.model import MAX_TAKE, PIN, QUOTA
 
 _MOMENT_BYTES = 5
@@ -39,7 +39,6 @@ _MARK_BYTES = 3
 MAX_LIST_NAMES_BYTES = 111
 """What the names of a placement and of a variant may have together, in UTF-8."""
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{30,320}\Z")
-MAX_LENGTH = 320
 _WRONG = "This is no list id of this source; give the value of the header x-penchant-list as it came."
 
 

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from penchant.model import MAX_IMPRESSIONS_PER_REQUEST
+from penchant.rows.model import MAX_IMPRESSIONS_PER_REQUEST
 from penchant.wire import placement_answers
 from penchant.wire.drafts import answers as draft_answers
 from penchant.wire.drafts.edits import DRAFT, DRAFT_NOTE, DRAFT_SCHEDULE, EFFECT_WISH, draft_schemas
 from penchant.wire.fields import Json
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH, kind_names, placement_schemas
-from penchant.wire.recording import MOMENT, SEEN_LIST
+from penchant.wire.recording import MOMENT
+from penchant.wire.rows.recording import SEEN_LIST
 from penchant.wire.samples import ENTRIES, PERSONAL_WHY, PREVIEWED, PROBLEM
 from penchant.wire.schemas import LIST_OR_ERROR, InterfacePart, TimeText, array
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from penchant.model import IMPRESSION_DAYS
+from penchant.rows.model import IMPRESSION_DAYS
 from penchant.wire.fields import BOOLEAN, Description, Example, Label, Record, integer
 
 MAX_ATTRIBUTION_HOURS = 24 * IMPRESSION_DAYS

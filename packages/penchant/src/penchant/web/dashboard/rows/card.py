@@ -7,9 +7,9 @@ there is an account, source or row that is not public is not told.
 
 from msgspec.structs import replace
 
-from penchant.errors import UnknownPlacement
 from penchant.live.views import View
 from penchant.model import Feature
+from penchant.rows.errors import UnknownPlacement
 from penchant.service.placements.cards import LEAST_PEOPLE, Cards, WeekFigures
 from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services

@@ -7,9 +7,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from penchant.errors import UnknownDraft
 from penchant.live.views import View
 from penchant.model import ListKind
+from penchant.rows.errors import UnknownDraft
 from penchant.service.rows import row_services
 from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.site import DashboardSite, RedirectAnswer, Visit

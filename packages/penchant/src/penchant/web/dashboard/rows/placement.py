@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from penchant.errors import Fault, PenchantError, UnknownPlacement
+from penchant.errors import Fault, PenchantError
 from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
+from penchant.rows.errors import UnknownPlacement
 from penchant.service.placements.lists import check_quotas
 from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services

@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from penchant.errors import DraftChanged, OutdatedDraft, PenchantError, invalid_parameter
+from penchant.errors import PenchantError, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind
+from penchant.rows.errors import DraftChanged, OutdatedDraft
 from penchant.service.drafts import summary_of
 from penchant.service.effects import REACH_S, EffectFigures
 from penchant.service.placements.versions import placements_of

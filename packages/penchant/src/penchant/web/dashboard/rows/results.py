@@ -6,9 +6,10 @@ from typing import Any
 
 from msgspec import UnsetType
 
-from penchant.errors import UnknownPlacement, invalid_parameter
+from penchant.errors import invalid_parameter
 from penchant.experiments import LEAST_SUCCESSES
 from penchant.live.views import View
+from penchant.rows.errors import UnknownPlacement
 from penchant.service.placements.results import CoursePoint, ResultsOverTime, ResultsRequest, VariantCourse
 from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from penchant.model import IMPRESSION_DAYS, PlacementKind, SourceSettings
+from penchant.model import PlacementKind, SourceSettings
+from penchant.rows.model import IMPRESSION_DAYS
 from penchant.web.dashboard.rows.clauses import CONDITIONS, ClauseRow, clause_row, filter_rows
 from penchant.wire.fields import is_number
 from penchant.wire.placements import BASE, BUCKETS, ListRules, PlacementSpec

@@ -1,0 +1,1 @@
+"""Rows: what their storage, JSON and use cases share."""
