@@ -159,6 +159,26 @@ def test_a_table_of_a_package_is_seen_by_views_erased_and_kept_where_the_package
             assert server.client.get("/films/hello").json()["greeted"] == 2
 
 
+def test_what_a_package_keeps_of_a_person_is_exported_and_described(server: Server) -> None:
+    exported = [server.client.get("/films/users/ann/export").json()]
+    server.client.post("/films/users/ann/hello")
+    exported.append(server.client.get("/films/users/ann/export").json())
+
+    own = {"source": "films", "userId": "ann", "interactions": []}
+    assert exported == [own, own | {"greeted": True}]
+    members = server.client.get("/-/openapi.json").json()["components"]["schemas"]["UserExport"]["properties"]
+    assert list(members)[-2:] == ["greeted", "impressions"]
+
+
+def test_a_list_that_an_interaction_names_is_read_by_the_package_that_made_it(server: Server) -> None:
+    done = {"userId": "kim", "type": "Watch", "contentId": "alien", "listId": "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU"}
+
+    refused = server.client.post("/films/interactions", json=[done]).json()
+
+    assert refused["errors"][0]["pointer"] == "/0/listId"
+    assert "no list id of this source" in refused["errors"][0]["detail"]
+
+
 def test_lines_of_a_package_are_exported_and_imported(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

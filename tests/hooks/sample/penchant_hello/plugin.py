@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from penchant.hooks import Mount, implementation
+from penchant.hooks import ListReader, Mount, PersonExport, implementation
 
 if TYPE_CHECKING:
     from penchant.enrichment import Enrichment
@@ -71,6 +71,21 @@ def lines() -> Iterable["LineKind"]:
     from penchant_hello.storage import LINES  # noqa: PLC0415  # as above
 
     return LINES
+
+
+@implementation
+def export() -> PersonExport:
+    """Return whether a person was greeted."""
+    from penchant_hello.web import EXPORT  # noqa: PLC0415  # as above
+
+    return EXPORT
+
+
+@implementation
+def list_reader(services: "Services") -> ListReader | None:
+    """Return nothing: it makes no lists."""
+    del services
+    return None
 
 
 @implementation

@@ -8,6 +8,7 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, de
 
 from penchant.importing import LineKind
 from penchant.storage import StoragePart
+from penchant.storage.databases.opening import Transactions
 from penchant.storage.schema import INTERACTIONS
 from penchant.storage.transaction import SourceChange, SourceCommand, WriteTransaction
 from penchant.wire.syntax import decode, encode
@@ -45,6 +46,18 @@ def _count(connection: Connection, source: int) -> int:
 def _names(connection: Connection, source: int) -> Iterator[bytes]:
     named = select(GREETED.c.user_id).where(GREETED.c.source_id == source).order_by(GREETED.c.user_id)
     yield from map(encode, connection.execute(named).scalars())
+
+
+class GreetingStore:
+    """Who was greeted, in all sources."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def is_greeted(self, source: int, user_id: str) -> bool:
+        own = select(GREETED).where(GREETED.c.source_id == source, GREETED.c.user_id == user_id)
+        with self._transactions.read() as connection:
+            return connection.execute(own).first() is not None
 
 
 PART = StoragePart(name="hello", tables=(GREETED,), erase=_erase, follow=_count)

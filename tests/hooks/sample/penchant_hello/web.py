@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from typing import Self
 
+from penchant.hooks import PersonExport
 from penchant.live.background import BackgroundTask
+from penchant.live.views import View
 from penchant.model import Scope
 from penchant.service import Services
 from penchant.web.operations import EVERYBODY, IN_PATH, Answer, Call, Operation, OperationTable
 from penchant.wire import encode
+from penchant.wire.fields import Record
 from penchant_hello.settings import HelloSettings
-from penchant_hello.storage import PART, Greet
+from penchant_hello.storage import PART, Greet, GreetingStore
 
 HELLO = OperationTable(Operation, "hello")
 
@@ -53,3 +56,17 @@ async def greet(call: Call) -> Answer:
     command = Greet(account_id=call.access.account_id, source=call.source, user_id=call.path["userID"])
     change = await call.services.database.change(command)
     return Answer(body=b"[]", version=change.version)
+
+
+class Greeted(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether a person was greeted."""
+
+    greeted: bool = False
+
+
+async def _greeted(services: Services, view: View, user_id: str) -> Greeted:
+    is_greeted = services.database.storage.store(GreetingStore).is_greeted
+    return Greeted(greeted=await services.database.in_thread(is_greeted, view.head.source_id, user_id))
+
+
+EXPORT = PersonExport(Greeted, _greeted)
