@@ -308,6 +308,61 @@ def test_a_room_can_be_overlooked() -> None:
     assert {folder: count for folder, count in files.items() if count > MOST_FILES} == {}
 
 
+ROWS = re.compile(
+    r"(?:.*/)?rows(?:/.*|\.py)|storage/(?:placement|impression|drafts)\w*\.py|wire/(?:placement\w*\.py|drafts/.*)|cli/replay\.py"
+    r"|(?:service|web)/(?:placements|drafts)(?:/.*|\.py)|service/(?:desk|effects)\.py"
+)
+"""Files of rows, as the package that they become has them: placements, what was seen of them, drafts."""
+CORE = re.compile(
+    r"(?:storage|live|service|wire|importing|cli|bootstrap|penchant_engine)/|web/(?!dashboard/)|\w+\.py",
+)
+"""The service itself, and the engine. The dashboard's pages become a package."""
+OF_ROWS = re.compile(
+    r"(?<!dis)placement|impression|drafts?\b|penchant\.(?:service|wire|web|storage)\.(?:rows|desk|effects)",
+    re.IGNORECASE,
+)
+NAMES_ROWS = {
+    "model.py": "the feature `placements` of plans (interface), and the kinds of lists, of which rows show some",
+    "settings.py": "the feature `placements` of plans",
+    "telemetry.py": "metrics are made before packages are asked for theirs",
+    "wire/catalogue_answers.py": "findings and days of a source count what its rows showed",
+    "wire/samples.py": "a sample of these, and of a piece that is tried, a draft",
+    "wire/schemas.py": "pieces that are tried",
+    "wire/pieces.py": "pieces that are tried",
+    "wire/stored.py": "pieces that are tried",
+    "wire/explanations.py": "pieces that are tried",
+    "service/browsing.py": "pieces that are tried",
+    "service/lists/answers.py": "pieces that are tried",
+    "service/lists/kinds.py": "pieces that are tried",
+    "service/lists/serving.py": "pieces that are tried",
+    "service/health_reports.py": "members of health and activity (interface)",
+    "web/curation.py": "members of health and activity (interface)",
+    "web/parameters.py": "members of health and activity (interface)",
+    "web/documents.py": "all pages of the interface lie in one folder",
+    "web/explanations.py": "pieces that are tried",
+    "web/openapi.py": "a header that answers of several packages have is described once",
+    "web/problems.py": "operations of the service may be refused by four eyes",
+    "penchant_engine/catalogue.py": "pieces that are tried",
+    "penchant_engine/index/similarity.py": "pieces that are tried",
+    "penchant_engine/lists/similar.py": "pieces that are tried",
+    "penchant_engine/model.py": "why a piece stands where it does, by pin or quota",
+    "penchant_engine/lists/arranging.py": "pins and quotas",
+    "penchant_engine/lists/picks.py": "pins and quotas",
+    "penchant_engine/lists/requests.py": "pins and quotas",
+}
+"""Files of the core that name a placement, an impression or a draft, or import what is of rows, with the reason."""
+
+
+def test_the_core_names_no_rows_where_it_needs_not() -> None:
+    found = {
+        name
+        for name, path in zip(NAMES, FILES, strict=True)
+        if CORE.match(name) and not ROWS.fullmatch(name) and OF_ROWS.search(text_of(path))
+    }
+
+    assert found == NAMES_ROWS.keys()
+
+
 PURE = [ROOT / "experiments.py", *(path for path in FILES if root_of(path).name == "penchant_engine")]
 
 

@@ -1,6 +1,6 @@
 """Statistics of experiments: intervals that hold however often one looks, by the groups that people fall into.
 
-Pure arithmetic in numpy; it knows neither placements nor people. Two things are special about it.
+Pure arithmetic in numpy; it knows neither lists nor people. Two things are special about it.
 
 *Looking is free.* An interval of a textbook is right 95 times of 100 for one look that was fixed beforehand; who looks
 every day and stops at the first good news is wrong far more often. The intervals here are confidence sequences: in 95

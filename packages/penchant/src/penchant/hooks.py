@@ -104,7 +104,7 @@ class Hooks:
     def list_kinds(self) -> "Iterable[RankingKind]":  # type: ignore[empty-body]
         """Return kinds of lists: names, what each is about, and what makes its ranking of a view (`ListRanking`).
 
-        Placements show them as they show the service's own, with reasons, previews and what is told after a list.
+        They are shown as the service's own are, with reasons, previews and what is told after a list.
         """
 
     @_specification(firstresult=True)

@@ -36,7 +36,7 @@ _HEADINGS: Mapping[str, Mapping[str, str]] = {
         "evaluate": _ELSEWHERE,
         "tune": _ELSEWHERE,
         "simulate": _ELSEWHERE,
-        "replay": "replay:replay_draft",
+        "replay": _ELSEWHERE,
         "bench": _ELSEWHERE,
     },
     "Look after": {

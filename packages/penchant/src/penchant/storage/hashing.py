@@ -59,7 +59,7 @@ def keyed_mask(secret: bytes, number: bytes, key: bytes) -> bytes:
 
 
 def list_person(secret: bytes, key: bytes) -> bytes:
-    """Return the keyed hash by which list ids and impressions name a person, whose key within the source this is."""
+    """Return the keyed hash by which ids of lists name a person, whose key within the source this is."""
     return hashlib.blake2b(key, digest_size=KEY_BYTES, key=secret, person=b"list").digest()
 
 

@@ -47,7 +47,7 @@ _TAKEN_BACK = "SELECT event_key, version, user_key AS owner FROM taken_back"
 
 
 INTERACTION_BYTES = 400
-"""What an interaction or an impression takes while it waits, about."""
+"""What an interaction, or another report of a person, takes while it waits, about."""
 
 
 class PeopleChange(NamedTuple):

@@ -3,7 +3,7 @@
 One hides whom an erasure in the feed is about. An erasure must name a person to those who follow the feed, and to
 nobody who finds the row alone, in an old file for one: a plain hash of an id can be tried out. So the row holds the
 person's key masked by a keyed hash of a random number beside it. One keys ETags (`penchant.web`). One signs list
-ids, and hides in them and in impressions whom a list was for (`penchant.wire.rows.list_ids`).
+ids and cursors, and hides whom a list was for.
 """
 
 import secrets as randomness

@@ -146,7 +146,7 @@ TAKE = Shape(_read_take, {"type": "integer", "minimum": 1})
 
 
 MAX_RANKED = 500
-"""Ids that one request has ranked: a page of hits of a search, and some more."""
+"""Ids that one request has ranked, and that a list picks: a page of hits of a search, and some more."""
 
 
 class RankWish(msgspec.Struct, frozen=True, kw_only=True):

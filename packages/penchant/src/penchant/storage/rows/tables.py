@@ -76,8 +76,8 @@ impressions = Table(
     Column("repeated", Boolean, nullable=False),
     Column("raised", Boolean),
 )
-"""Pieces that people were shown. ``list_key`` begins with the moment of the list (`wire.rows.list_ids`), so that
-old rows come first; ``person`` is the keyed hash of the list's id, empty where it is for nobody in particular;
+"""Pieces that people were shown. ``list_key`` begins with the moment of the list (`penchant.wire.rows.list_ids`), so
+that old rows come first; ``person`` is the keyed hash of the list's id, empty where it is for nobody in particular;
 ``position`` counts from 1, 0 for unknown. Until ``counts_until`` interactions that name no list are attributed to the
 row; ``led_to`` has the bit of the code of each type of interaction that was. ``stage`` is how much the person had been
 shown before (`storage.placement_counts`). ``by_page`` has the bits of what browser keys alone have reported, bit 0 that
