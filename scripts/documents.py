@@ -26,6 +26,7 @@ from mkdocs.structure.pages import Page
 
 from penchant import cli, settings
 from penchant.hooks import Hooks
+from penchant.service.placements.metrics import RowMetrics
 from penchant.telemetry import Metrics
 from penchant.web.documents import INTERFACE, OpenApiDocument
 from penchant.web.problems import problem_kinds
@@ -355,7 +356,8 @@ def groups_table() -> str:
 def metrics_table() -> str:
     """Return the metrics, with their kinds and labels."""
     rows = []
-    for collector in vars(Metrics()).values():
+    metrics = Metrics()
+    for collector in (*vars(metrics).values(), *vars(metrics.of(RowMetrics)).values()):
         if hasattr(collector, "describe") and hasattr(collector, "_labelnames"):
             (metric,) = collector.describe()
             name = f"{metric.name}_total" if metric.type == "counter" else metric.name

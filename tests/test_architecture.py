@@ -324,7 +324,6 @@ OF_ROWS = re.compile(
 NAMES_ROWS = {
     "model.py": "the feature `placements` of plans (interface), and the kinds of lists, of which rows show some",
     "settings.py": "the feature `placements` of plans",
-    "telemetry.py": "metrics are made before packages are asked for theirs",
     "wire/catalogue_answers.py": "findings and days of a source count what its rows showed",
     "wire/samples.py": "a sample of these, and of a piece that is tried, a draft",
     "wire/schemas.py": "pieces that are tried",

@@ -5,15 +5,17 @@ import inspect
 import runpy
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 import pytest
 
+from penchant.hooks import packages
 from penchant.model import Scope
 from penchant.web.openapi import openapi
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
 from penchant.web.parameters import AT, MIN_VERSION
+from penchant.wire.answers import UserExport
 from penchant.wire.settings import Settings, brought_settings
 from penchant_client import records
 from penchant_client.tables import Record
@@ -52,7 +54,8 @@ def test_what_is_generated_is_current(name: str) -> None:
 def test_a_record_is_written_as_that_of_the_service(record: type[Any]) -> None:
     of_service: Any = OF_SERVICE[record.__name__]
 
-    brought = brought_settings() if of_service is Settings else ()
+    exported = [get_origin(each.members) or each.members for each in packages().exports()]
+    brought = {Settings: brought_settings(), UserExport: exported}.get(of_service, ())
     named = [each.encode_name for part in brought for each in msgspec.structs.fields(part)]
     own = {name: each for name, each in members(record).items() if name not in named}
 

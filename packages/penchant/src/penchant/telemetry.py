@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest, values
@@ -61,6 +61,7 @@ _ENDED = 0
 logger = logging.getLogger("penchant")
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that is being answered, for the log lines that it leads to."""
+Kind = TypeVar("Kind")
 
 
 class Metrics:
@@ -86,12 +87,21 @@ class Metrics:
             _reserve_files(folder, os.getpid())
         _keep_values(in_files=folder is not None)
         self.registry = CollectorRegistry()
+        self._brought: dict[Any, Any] = {}
         self._add_request_metrics()
         self._add_storage_metrics()
         self._add_index_metrics()
         self._add_feed_metrics()
 
-    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+    def of(self, kind: Callable[["Metrics"], Kind]) -> Kind:
+        """Return the metrics of a package, an object of a class that makes them of these when it is first asked for."""
+        if kind not in self._brought:
+            self._brought[kind] = kind(self)
+        metrics: Kind = self._brought[kind]
+        return metrics
+
+    def counter(self, name: str, text: str, *labels: str) -> Counter:
+        """Return a new counter."""
         return Counter(name, text, labels, registry=self.registry)
 
     def _gauge(self, name: str, text: str, *labels: str, mode: Literal["livesum", "max"] = "livesum") -> Gauge:
@@ -103,7 +113,7 @@ class Metrics:
 
     def _add_request_metrics(self) -> None:
         """Make the metrics of requests, changes, and what runs beside them."""
-        counter, histogram = self._counter, self._histogram
+        counter, histogram = self.counter, self._histogram
         self.requests = counter("penchant_requests", "Answered requests.", "route", "method", "status")
         self.request_seconds = histogram(
             "penchant_request_seconds", "Time from a request's first byte to the end of its answer.", "route", "method"
@@ -135,11 +145,10 @@ class Metrics:
             "penchant_erased_log_bytes", "Size of SQLite's write-ahead log while it may hold what was erased."
         )
         self.erased_log_seconds = self._gauge("penchant_erased_log_seconds", "How long it has.")
-        self.drafts_due = counter("penchant_drafts_due", "Scheduled drafts: published, failed.", "outcome")
 
     def _add_storage_metrics(self) -> None:
         """Make the metrics of the database: queues, groups, connections, reads, and keys and lists that were cached."""
-        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        counter, gauge, histogram = self.counter, self._gauge, self._histogram
         self.queued_changes = gauge("penchant_queued_changes", "Changes that wait for their commit.", "lane")
         self.queued_bytes = gauge("penchant_queued_bytes", "Bodies of changes that wait.", "lane")
         self.group_changes = histogram(
@@ -166,23 +175,14 @@ class Metrics:
         )
 
     def _add_feed_metrics(self) -> None:
-        """Make the metrics of what pages report as seen, and of the change feed."""
-        counter, gauge = self._counter, self._gauge
-        self.impressions_recorded = counter("penchant_impressions_recorded", "Pieces of lists stored as seen.")
-        self.impressions_beyond = counter(
-            "penchant_impressions_beyond",
-            "Pieces of lists not stored as seen, beyond what counts of a person, or of lists for nobody, on a day.",
-        )
+        """Make the metrics of the change feed."""
+        counter, gauge = self.counter, self._gauge
         self.changes_sent = counter("penchant_changes_sent", "Changes of pieces sent to followers.")
-        self.placement_lists = counter(
-            "penchant_placement_lists", "Lists of placements: listed, filled up (filled), empty.", "kind", "outcome"
-        )
-        self.stopped_lists = counter("penchant_stopped_lists", "Lists instead of worse variants.")
         self.waiting_followers = gauge("penchant_waiting_followers", "Requests that wait for a change.")
 
     def _add_index_metrics(self) -> None:
         """Make the metrics of the index: what is loaded, merged, weighed, built, mapped and unloaded."""
-        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        counter, gauge, histogram = self.counter, self._gauge, self._histogram
         self.loaded_sources = gauge(
             "penchant_loaded_sources", "Sources with a snapshot in memory, counted in each worker."
         )

@@ -35,6 +35,7 @@ from penchant.service.access import Access, AccessControl, Grant
 from penchant.service.content import KEYWORDS_TIMEOUT_S, Curation
 from penchant.service.grants import PERSON, editor_again
 from penchant.service.placements.lists import check_quotas
+from penchant.service.placements.metrics import RowMetrics
 from penchant.service.placements.versions import PlacementInForce, planned, read_row
 from penchant.storage import SourceChange, source_id
 from penchant.storage.drafts import (
@@ -97,7 +98,7 @@ class Drafts:
         self._views = views
         self._words = words
         self._access = access
-        self._metrics = metrics
+        self._row_metrics = metrics.of(RowMetrics)
         self._clock = clock
 
     async def save(
@@ -266,11 +267,11 @@ class Drafts:
         )
         try:
             await self._apply(await self._scheduler(due), act)
-            self._metrics.drafts_due.labels("published").inc()
+            self._row_metrics.drafts_due.labels("published").inc()
         except _LATER:
             raise
         except PenchantError as error:
-            self._metrics.drafts_due.labels("failed").inc()
+            self._row_metrics.drafts_due.labels("failed").inc()
             logger.warning("a scheduled draft was not published: %s", error.code)
             note = f"{error.code}: {error.detail}"
             await self._database.change(_moving(replace(act, step="fail", note=note), "draft"))

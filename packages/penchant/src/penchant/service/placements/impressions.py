@@ -17,6 +17,7 @@ from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.rows.model import IMPRESSION_DAYS, ListIdentity, NewImpression, StoredImpression
 from penchant.service.access import Access
+from penchant.service.placements.metrics import RowMetrics
 from penchant.storage import SourceHead, list_person, user_key
 from penchant.storage.impression_ledger import ImpressionReceipt, RecordImpressions
 from penchant.storage.impressions import ImpressionStore
@@ -115,7 +116,7 @@ class Impressions:
     ) -> None:
         self._database = database
         self._list_ids = list_ids
-        self._metrics = metrics
+        self._row_metrics = metrics.of(RowMetrics)
         self._clock = clock
 
     async def settings(self, head: SourceHead) -> SourceSettings:
@@ -169,8 +170,8 @@ class Impressions:
                 by_page=access.is_browser,
             )
         )
-        self._metrics.impressions_recorded.inc(outcome.created)
-        self._metrics.impressions_beyond.inc(outcome.beyond)
+        self._row_metrics.impressions_recorded.inc(outcome.created)
+        self._row_metrics.impressions_beyond.inc(outcome.beyond)
         return outcome
 
     async def of_person(self, view: View, user_id: str, lists: int | None = None) -> list[StoredImpression]:

@@ -33,6 +33,7 @@ from penchant.service.lists.serving import Lists
 from penchant.service.placements.answers import placed_of, unmet_of
 from penchant.service.placements.inputs import RowInputs, StatedRowInputs, StoredRowInputs
 from penchant.service.placements.kinds import SEEDED_KINDS, ListWish, PlacementRequest, rank_list
+from penchant.service.placements.metrics import RowMetrics
 from penchant.service.placements.results import noted_stops, worse_variants
 from penchant.service.placements.seeds import Entries
 from penchant.service.placements.versions import PlacementInForce, Placements, draft_over, placements_of
@@ -158,7 +159,7 @@ class PlacementLists:
         self._lists = lists
         self._inputs = StoredRowInputs(database, lists.inputs)
         self.guard = guard
-        self._metrics = metrics
+        self._metrics, self._row_metrics = metrics, metrics.of(RowMetrics)
 
     async def answer(self, view: View, request: PlacementRequest) -> PlacementAnswer:
         """Return the list of a placement in force, of several the first; raises as `answers`."""
@@ -175,13 +176,13 @@ class PlacementLists:
         placement = await self._placements.in_force(view, request.placement)
         variant = self.guard.variant_for(view.head, placement, request.user_id)
         if variant != placement.variant_for(view.head.name, request.user_id):
-            self._metrics.stopped_lists.inc()
+            self._row_metrics.stopped_lists.inc()
         answers = await self.listed(view, placement, variant, request)
         for answer in answers:
             is_filled = answer.result.kind != placement.spec.rules_of(variant).kind
             outcome = "filled" if is_filled else "listed"
             outcome = outcome if answer.result.content else "empty"
-            self._metrics.placement_lists.labels(answer.result.kind, outcome).inc()
+            self._row_metrics.placement_lists.labels(answer.result.kind, outcome).inc()
         return answers
 
     async def page(
