@@ -12,6 +12,7 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from documents.reading import matches
+from penchant.service.placements.metrics import RowMetrics
 from penchant.settings import GroupSettings, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.documents import interface_text
@@ -108,7 +109,8 @@ def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
 def kinds_of_metrics() -> dict[str, tuple[str, ...]]:
     """Return each metric with its kind and labels."""
     kinds: dict[str, tuple[str, ...]] = {}
-    for collector in vars(Metrics()).values():
+    metrics = Metrics()
+    for collector in (*vars(metrics).values(), *vars(metrics.of(RowMetrics)).values()):
         if isinstance(collector, MetricWrapperBase):
             (metric,) = collector.describe()
             name = f"{metric.name}_total" if metric.type == "counter" else metric.name
