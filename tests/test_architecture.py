@@ -242,52 +242,6 @@ def test_the_core_names_no_words_of_texts() -> None:
     assert strangers == NAMES_WORDS
 
 
-OF_ROWS = (
-    r"penchant/(?:(?:service|wire|web)/(?:rows|placements|drafts)(?:/|\.py)|service/(?:desk|effects)\.py"
-    r"|wire/placement_answers\.py|web/dashboard/)"
-)
-"""The files of rows and drafts, a package to be, and the pages that are being moved to one."""
-PIECE_NOT_STORED = "a draft of a piece is one that is not stored"
-NAMED_SO = "the interface names members and parameters of health and activity so"
-RECORDED = "what people were shown is recorded, written out and erased with what they did"
-MAY_NAME_ROWS = {
-    "service/browsing.py": PIECE_NOT_STORED,
-    "service/health_reports.py": NAMED_SO,
-    "service/lists/answers.py": PIECE_NOT_STORED,
-    "service/lists/kinds.py": PIECE_NOT_STORED,
-    "service/lists/serving.py": PIECE_NOT_STORED,
-    "web/curation.py": NAMED_SO,
-    "web/documents.py": "all pages of the interface lie in one folder",
-    "web/explanations.py": PIECE_NOT_STORED,
-    "web/openapi.py": "a header that answers of several packages have is described once",
-    "web/parameters.py": NAMED_SO,
-    "web/people.py": RECORDED,
-    "web/problems.py": "operations of the service may be refused by four eyes",
-    "wire/answers.py": RECORDED,
-    "wire/catalogue_answers.py": NAMED_SO,
-    "wire/explanations.py": PIECE_NOT_STORED,
-    "wire/lines.py": RECORDED,
-    "wire/pieces.py": PIECE_NOT_STORED,
-    "wire/recording.py": RECORDED,
-    "wire/samples.py": NAMED_SO,
-    "wire/schemas.py": PIECE_NOT_STORED,
-    "wire/stored.py": PIECE_NOT_STORED,
-}
-"""Files of the service itself that may name placements or drafts, or import what is of rows, with the reason."""
-
-
-def test_the_service_knows_neither_placements_nor_drafts() -> None:
-    imports = r"penchant\.(?:service|wire|web|storage)\.(?:rows|placement|impression|desk|effects)"
-    own = [path for part in ("service", "web", "wire") for path in (ROOT / part).rglob("*.py")]
-    naming = {
-        path.relative_to(ROOT).as_posix()
-        for path in own
-        if not re.search(OF_ROWS, path.as_posix()) and re.search(f"(?i:placement|draft)|{imports}", text_of(path))
-    }
-
-    assert naming == set(MAY_NAME_ROWS)
-
-
 @pytest.mark.slow
 def test_no_module_is_needed_by_what_it_needs() -> None:
     modules = {".".join(path.relative_to(root_of(path).parent).with_suffix("").parts): path for path in FILES}

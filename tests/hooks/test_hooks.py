@@ -227,7 +227,7 @@ def test_what_is_installed_is_named(server: Server) -> None:
         ("import no_such_module", "No module named 'no_such_module'"),
         ("from penchant.hooks import implementation\n@implementation\ndef wishes(): ...", "wishes"),
         ("from penchant_hello.plugin import operations", "Two packages bring the operation GET /{source}/hello"),
-        ("from penchant_hello.plugin import enrich", "Two packages make keywords of the category hello"),
+        ("from penchant_hello.plugin import enrich", "Two packages bring the category hello of keywords"),
         (
             "from penchant_hello.plugin import tables",
             "Two packages bring the table alembic_version_hello, hello_people",

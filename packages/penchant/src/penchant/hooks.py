@@ -216,10 +216,7 @@ class Packages:
             BrokenPackage: two make keywords of the same category.
         """
         enrichments = [each for several in self._call("enrich") for each in several]
-        names = [each.category for each in enrichments]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise BrokenPackage(f"Two packages make keywords of the category {', '.join(twice)}.")
+        _require_different([each.category for each in enrichments], "the category {} of keywords")
         return enrichments
 
     def list_kinds(self, own: "Sequence[RankingKind]" = ()) -> "list[RankingKind]":

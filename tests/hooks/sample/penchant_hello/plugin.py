@@ -44,7 +44,7 @@ def enrich() -> Iterable["Enrichment"]:
 
 
 @implementation
-def list_kinds() -> Iterable["ListKind"]:
+def list_kinds() -> Iterable["RankingKind"]:
     """Return what became available first."""
     from penchant_hello.lists import OLDEST  # noqa: PLC0415  # as above
 

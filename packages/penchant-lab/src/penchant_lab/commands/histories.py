@@ -159,7 +159,9 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
                 row.body,
                 row.first_submitted_at,
                 reading=reading,
-                keywords=(reading.keywords_of(row.body, row.words) if is_kept else reading.keywords_of_draft(row.body)),
+                keywords=(
+                    reading.keywords_of(row.body, row.words) if is_kept else reading.keywords_of_unstored(row.body)
+                ),
             )
             for batch in feed.batches
             for row in batch
@@ -218,7 +220,7 @@ def _pieces_of(path: Path, reading: PieceReading) -> list[IndexedPiece]:
         # Of two pieces with the same id the later counts, as in an import.
         pieces |= {
             each.id: decode_stored_piece(
-                each.body, UNDATED, reading=reading, keywords=reading.keywords_of_draft(each.body)
+                each.body, UNDATED, reading=reading, keywords=reading.keywords_of_unstored(each.body)
             )
             for each in submission.pieces
         }

@@ -62,7 +62,9 @@ class JudgedSource:
 def sampled_source(sample: Any, settings: SourceSettings, count: int, now: int) -> JudgedSource:
     """Return the source that the first of so many pieces make, with what is known of what people did."""
     reading = PieceReading(rule_of(settings))
-    read = [decode_stored_piece(body, now, keywords=reading.keywords_of_draft(body)) for body in sample.pieces.values()]
+    read = [
+        decode_stored_piece(body, now, keywords=reading.keywords_of_unstored(body)) for body in sample.pieces.values()
+    ]
     return JudgedSource(
         snapshot=Snapshot.of_segment(build_segment(read)) if read else Snapshot.empty(),
         piece_count=count,

@@ -282,7 +282,7 @@ class SourceBrowser:
         bodies = await self._bodies(view, ids)
 
         def change(piece_id: str, body: bytes) -> WordChange:
-            before = view.reading.keywords_of_draft(body).get(WORDS_CATEGORY, ())
+            before = view.reading.keywords_of_unstored(body).get(WORDS_CATEGORY, ())
             language, after = make(body)
             come = [word for word in after if word not in before]
             return WordChange(

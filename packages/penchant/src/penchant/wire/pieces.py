@@ -343,7 +343,7 @@ def decode_draft(
     given, piece = _read_draft(msgspec.Raw(body), "", scan)
     scan.faults.raise_any()
     stored = encode(piece)
-    draft = decode_stored_piece(stored, 0, reading=reading, keywords=reading.keywords_of_draft(stored))
+    draft = decode_stored_piece(stored, 0, reading=reading, keywords=reading.keywords_of_unstored(stored))
     return (None, replace(draft, id="")) if given is None else (draft.id, draft)
 
 

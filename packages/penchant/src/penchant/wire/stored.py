@@ -121,7 +121,7 @@ class PieceReading:
         kept = {name: decode_keywords(stored or b"", key) for name, key in keys_of(self.rule).items()}
         return {name: self._made(name, body) if each is None else each for name, each in kept.items()}
 
-    def keywords_of_draft(self, body: bytes) -> Enriched:
+    def keywords_of_unstored(self, body: bytes) -> Enriched:
         """Return the keywords that packages make of a piece that is not stored, as its body would be."""
         return {name: self._made(name, body) for name in keys_of(self.rule)} if self.rule else {}
 
