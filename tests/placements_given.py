@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from filters_reference import ATTRIBUTES, FILTERS
 from penchant.errors import InvalidInput
 from penchant.model import PlacementKind
-from penchant.web.dashboard.rows.fields import takes_part
 from penchant.wire import decode_settings, encode
-from penchant.wire.placements import PLACEMENT, check_filters, decode_placement
+from penchant.wire.placements import PLACEMENT, ListUse, check_filters, decode_placement
 
 SOURCE = decode_settings(encode({"attributes": ATTRIBUTES}))
 PIECES = ["a", "b", "c c", 'ä, "quoted"']
@@ -77,7 +76,8 @@ _MEMBERS = st.fixed_dictionaries(
 def _fitting(members: dict[str, Any]) -> dict[str, Any]:
     """Return members without those that the kind takes no account of, most of which would be refused."""
     kinds = {PlacementKind(each) for each in (members["kind"], members.get("fallback", members["kind"]))}
-    return {key: value for key, value in members.items() if takes_part(PLACEMENT.members[key], kinds)}
+    uses = {key: member.note(ListUse) for key, member in PLACEMENT.members.items()}
+    return {key: value for key, value in members.items() if not (use := uses[key]) or use.kinds & kinds}
 
 
 def _accepted(members: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Vocabularies: one added to another, and what the addition changed."""
+"""Vocabularies: one added to another, and how they are read."""
 
 import pytest
 from hypothesis import given
@@ -59,19 +59,6 @@ def test_the_later_word_counts_where_two_would_go_round_in_a_circle() -> None:
 
     assert before.joined(Vocabulary({"c/b": "c/a"})).aliases == {"c/b": "c/a"}
     assert before.joined(Vocabulary({"c/b": "c/d", "c/e": "c/a"})).aliases == {"c/b": "c/d", "c/e": "c/a"}
-
-
-def test_what_an_addition_changed_can_be_taken_back_while_it_holds() -> None:
-    before = Vocabulary({"c/a": "c/b", "c/x": "c/y"}, frozenset({"c/o"}))
-
-    joined = before.joined(Vocabulary({"c/b": "c/d", "c/e": "c/d"}))
-    changes = joined.changes_since(before)
-
-    assert changes == [("c/a", "c/d", "c/b"), ("c/b", "c/d", None), ("c/e", "c/d", None)]
-    assert joined.without(changes) == before
-    later = joined.joined(Vocabulary({"c/v": "c/w"}))
-    assert later.without(changes) == before.joined(Vocabulary({"c/v": "c/w"}))
-    assert later.joined(Vocabulary({"c/e": "c/w"})).without(changes) is None
 
 
 def test_a_chain_is_told_where_it_begins() -> None:

@@ -9,8 +9,17 @@ from urllib.parse import urlencode
 import httpx
 
 from acceptance.processes import waited_for
+from penchant.model import Role
+from penchant.settings import GroupSettings
 
 HOME = "/-/dashboard"
+GROUPS = (
+    GroupSettings(group="readers", account="default", role=Role.VIEWER),
+    GroupSettings(group="newsroom", account="default", role=Role.EDITOR),
+    GroupSettings(group="film", account="film", role=Role.EDITOR, plan="basic"),
+    GroupSettings(group="it", role=Role.ADMIN),
+    GroupSettings(group="hurried", account="film", role=Role.VIEWER, plan="hurried"),
+)
 # What pages say while some of their figures are being found.
 UNFINISHED = re.compile("Still being found out|is being counted")
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -110,3 +119,15 @@ class Visitor:
     def sign_in(self, key: str) -> Any:
         """Sign in with a key."""
         return self.fill(self.get("sign-in"), f"{HOME}/sign-in", key=key)
+
+
+class Person(Visitor):
+    """Somebody whom the proxy of the house names, together with their groups."""
+
+    def __init__(self, service: VisitedService, *groups: str, name: str = "kim") -> None:
+        super().__init__(service)
+        self.named: dict[str, Any] = {"remote-user": name.encode(), "remote-groups": ",".join(groups)}
+
+    def ask(self, method: str, path: str, **options: Any) -> Any:
+        """Send a request as the proxy hands it on."""
+        return super().ask(method, path, headers=self.named | options.pop("headers", {}), **options)

@@ -105,8 +105,9 @@ def test_the_newest_entry_is_what_was_done_last(storage: Storage, account: int) 
     found = storage.accounts.list_audit(account_id=account, source="s", limit=2)
 
     assert told(found) == [("kim", "blacklist.add", "s/a", 2), ("kim", "blacklist.remove", "s/a", 1)]
-    assert storage.accounts.find_change(account, "blacklist.add", "s/a") == found[0]
-    assert storage.accounts.find_change(account, "blacklist.add", "s/b") is None
+    of = storage.accounts.list_audit
+    assert of(account_id=account, subject="s/a", action="blacklist.add", limit=1) == found[:1]
+    assert of(account_id=account, subject="s/b", action="blacklist.add") == []
 
 
 def test_a_clock_that_was_set_back_joins_nothing_to_what_lies_ahead(

@@ -1,5 +1,6 @@
 """What people look through, the same on SQLite and on PostgreSQL: pages of pieces, labels, days."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from penchant.storage import DeletePieces, DeleteSource, Storage
@@ -49,7 +50,10 @@ def test_some_pieces_are_read_together(storage: Storage) -> None:
 
 def days(storage: Storage, account: int, **within: int) -> Sequence[tuple[int, int]]:
     within = {"since": DAY * DAY_MS, "limit": 100} | within
-    return storage.people.count_by_day(head(storage, account).source_id, **within)
+    counts = Counter[int]()
+    for day, _, count in storage.people.count_by_type(head(storage, account).source_id, **within):
+        counts[day] += count
+    return sorted(counts.items())
 
 
 def test_interactions_are_counted_by_utc_day_without_erasures(storage: Storage) -> None:

@@ -116,6 +116,38 @@ def test_without_a_text_people_come_by_how_much_they_did_lately(filled: Service)
     assert answer(filled, "/s/search", kind="person")["users"] == ["kim", "lee"]
 
 
+def test_people_are_told_apart_by_how_much_they_did(filled: Service) -> None:
+    for user in ("lee", "kim", "kim", "ann", "ann", "ann", "ann"):
+        play(filled, user)
+
+    assert answer(filled, "/s/search", kind="person", known="well")["users"] == ["ann"]
+    assert answer(filled, "/s/search", kind="person", known="little")["users"] == ["lee", "kim"]
+    assert filled.get("/s/search?kind=person&known=x").status_code == 422
+
+
+def test_pieces_come_by_the_beginning_of_their_id_page_by_page(filled: Service) -> None:
+    assert found_ids(filled, "a", place="id") == ["a2", "alien"]
+    first = answer(filled, "/s/search", place="id", limit=2)
+
+    assert [each["id"] for each in first["content"]] == ["a2", "alien"]
+    assert (first["count"], first["complete"], first["after"]) == (2, False, "alien")
+    rest = answer(filled, "/s/search", place="id", after="alien")
+    assert ([each["id"] for each in rest["content"]], rest["complete"]) == (["b", "c", "d"], True)
+
+
+def test_pieces_come_by_a_part_of_their_label_page_by_page(filled: Service) -> None:
+    first = answer(filled, "/s/search", q="A", place="label", limit=3)
+
+    assert [each["label"] for each in first["content"]] == ["Aliens", "Alien", "Solaris"]
+    assert (first["complete"], first["after"], first["lookedAt"]) == (False, "b", 3)
+    assert found_ids(filled, "A", place="label", after="b") == ["c", "d"]
+    assert filled.get("/s/search?place=label").status_code == 422
+
+
+def test_pieces_of_a_keyword_go_on_past_an_id(filled: Service) -> None:
+    assert found_ids(filled, "horror", category="genre", after="a2") == ["alien"]
+
+
 def test_pieces_of_exactly_a_keyword_come_by_id(filled: Service) -> None:
     found = answer(filled, "/s/search", q="horror", category="genre", skip=1)
 
@@ -186,6 +218,9 @@ def test_a_key_learns_what_it_may_do_and_which_sources_it_has(service: Service) 
 
     assert [(each["source"], each["pieces"]) for each in own["sources"]] == [("a", 1), ("b", 1)]
     assert (own["count"], own["plan"], own["account"]) == (2, "full", service.account)
+    assert own["sources"][0]["indexedVersion"] is None
+    service.get(f"/{own['sources'][0]['source']}")
+    assert answer(service, "/-/account")["sources"][0]["indexedVersion"] == 1
     assert [each["source"] for each in of_others["sources"]] == ["other"]
     assert (of_others["features"], of_others["scopes"]) == ([], ["read", "personal", "interact", "write"])
     assert [each["source"] for each in answer(service, "/-/account", skip=1, limit=1)["sources"]] == ["b"]
@@ -281,3 +316,48 @@ def test_who_is_erased_or_too_old_is_in_no_day(filled: Service) -> None:
     filled.put("/s/settings", json={"retentionDays": 3})
 
     assert [each["interactions"] for each in answer(filled, "/s/activity")["days"]] == [{}] * 30
+
+
+def test_one_piece_is_put_on_a_list_and_taken_off_it(filled: Service) -> None:
+    filled.put("/s/blacklist", json=["a2", "later"])
+    path = "/s/blacklist/content/alien"
+
+    assert [filled.put(path).status_code, filled.put(path).status_code] == [202, 202]
+    assert filled.get("/s/blacklist").json() == ["a2", "later", "alien"]
+    assert filled.delete("/s/blacklist/content/later").status_code == 202
+    assert filled.get("/s/blacklist").json() == ["a2", "alien"]
+    assert filled.put("/s/whitelist/content/c").status_code == 202
+    assert filled.get("/s/whitelist").json() == ["c"]
+
+
+def test_changes_are_found_by_kind_and_name(filled: Service) -> None:
+    for piece_id in ("a2", "alien"):
+        filled.put(f"/s/blacklist/content/{piece_id}")
+    filled.delete("/s/blacklist/content/alien")
+
+    entries = answer(filled, "/s/audit", action="blacklist.add", name="alien")["entries"]
+    assert [(each["action"], each["subject"]) for each in entries] == [("blacklist.add", "s/alien")]
+    assert answer(filled, "/s/audit", name="b")["entries"] == []
+
+
+def test_pieces_are_read_with_their_keywords_as_lists_go_by_them(filled: Service) -> None:
+    filled.put("/s/settings", json={"vocabulary": {"aliases": [{"from": ["genre/Space"], "to": "genre/horror"}]}})
+
+    read = filled.post("/s/content/read?include=terms", json=["alien", "no such"]).json()
+
+    assert read["content"][0]["terms"] == {"genre": {"horror": 1}}
+    assert filled.post("/s/content/read?include=x", json=["alien"]).status_code == 422
+
+
+def test_placements_tell_what_they_showed_of_a_piece(filled: Service) -> None:
+    filled.put("/s/placements/row", json={"kind": "new"})
+    wait_until(lambda: "seen" in answer(filled, "/s/placements", content="alien"))
+    assert answer(filled, "/s/placements", content="alien")["seen"] is None
+    assert "seen" not in answer(filled, "/s/placements")
+
+
+def test_an_export_is_of_the_newest_where_it_is_limited(filled: Service) -> None:
+    for _ in range(3):
+        play(filled, "kim")
+
+    assert len(answer(filled, "/s/users/kim/export", limit=2)["interactions"]) == 2

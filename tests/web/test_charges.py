@@ -11,8 +11,7 @@ from penchant.settings import NodeSettings
 from penchant.storage import account_number
 from penchant.web.operations import keys_of
 from serving import Service
-from visitors import Visitor
-from web.test_dashboard_roles import GROUPS, Person
+from visitors import GROUPS, Person, Visitor
 from web.test_whom import SHOP
 
 pytestmark = pytest.mark.usefixtures("alone")

@@ -527,3 +527,25 @@ def test_a_preview_gives_the_variants_that_the_draft_would_give(service: Service
     previewed = service.post("/s/preview/placement", json=wish).json()["lists"]
 
     assert [(each["variantAfter"],) for each in previewed] == variants_of(service, "one")[:20]
+
+
+def test_a_preview_tells_how_many_pieces_fit(service: Service) -> None:
+    service.submit("s", piece("a", "x", filters={"catalogs": ["c"]}), piece("b", "x"), piece("c", "y"))
+
+    def fitting(**members: Any) -> int:
+        wish = {"name": "home", "placement": {"kind": "new"} | members}
+        return int(ok(service.post("/s/preview/placement", json=wish))["fitting"])
+
+    assert (fitting(), fitting(catalogs=["c"]), fitting(catalogs=["other"])) == (3, 1, 0)
+
+
+def test_a_page_is_for_somebody_made_up_who_likes_pieces(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "x"), piece("c", "y"))
+    put(service, {"kind": "recommendations"})
+    lists = [{"placement": "home"}]
+
+    liking = ok(service.post("/s/lists", json={"lists": lists, "liked": ["a"]}))
+    both = service.post("/s/lists", json={"lists": lists, "liked": ["a"], "user": "ann"})
+
+    assert (liking["userId"], ids(liking["lists"][0])[:1]) == (None, ["b"])
+    assert (both.status_code, both.json()["errors"][0]["pointer"]) == (422, "/liked")

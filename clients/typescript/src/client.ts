@@ -249,6 +249,11 @@ export class Client {
     return this.#get(query, source, "placements", name, "card");
   }
 
+  /** Read the card of a placement as anybody may, where the setting publicCards of the source allows it. */
+  publicCard(account: string, source: string, name: string, query?: Query<"publicCard">): Promise<Answer<"publicCard">> {
+    return this.#get(query, "-", "cards", account, source, name);
+  }
+
   /** Put an earlier version in force again; without a version, the one before the present. */
   rollBackPlacement(source: string, name: string, query?: Query<"rollBackPlacement">): Promise<Answer<"rollBackPlacement">> {
     const repeatable = query?.version !== undefined;
@@ -512,6 +517,15 @@ export class Client {
 
   putList(source: string, list: "whitelist" | "blacklist", ids: readonly string[], options?: Abortable): Promise<string[]> {
     return this.#service.json("PUT", path(source, list), { query: options, body: JSON.stringify(ids) });
+  }
+
+  /** Put one piece at the end of a list; what others change in it meanwhile stays. */
+  putListEntry(source: string, list: "whitelist" | "blacklist", id: string, options?: Abortable): Promise<string[]> {
+    return this.#service.json("PUT", path(source, list, "content", id), { query: options });
+  }
+
+  deleteListEntry(source: string, list: "whitelist" | "blacklist", id: string, options?: Abortable): Promise<string[]> {
+    return this.#service.json("DELETE", path(source, list, "content", id), { query: options });
   }
 }
 

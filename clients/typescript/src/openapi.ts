@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Who changed what, newest first.
-         * @description Who changed what, newest first; `limit` entries, 100 by default, at most 1,000. `actor` is the id of a key, a person, or `command-line`; `account` is whose source or key was changed, `subject` the source or the key's id. Both find entries, as does `before`, a time or the `x-penchant-next` of the page before. Equal changes within a minute of the first are one entry, `count` of them, the latest at `recordedAt`. Needs a key with the admin role.
+         * @description Who changed what, newest first; `limit` entries, 100 by default, at most 1,000. `actor` is the id of a key (`actorName` is who has it, where that was said), a person, or `command-line`; `account` is whose source or key was changed, `subject` the source or the key's id. Both find entries, as does `before`, a time or the `x-penchant-next` of the page before. Equal changes within a minute of the first are one entry, `count` of them, the latest at `recordedAt`. Needs a key with the admin role.
          */
         get: operations["audit"];
         put?: never;
@@ -199,7 +199,7 @@ export interface paths {
         put?: never;
         /**
          * Make a key, and its account where that is missing. The key itself is answered this once.
-         * @description Makes a key, and its account where that is missing. `plan` is `full` unless given, `admin` false; `expiresInDays` (1 to 36,500) ends it. This answer alone has the key itself: only its hash is stored. Needs a key with the admin role.
+         * @description Makes a key, and its account where that is missing. `plan` is `full` unless given, `admin` false; `expiresInDays` (1 to 36,500) ends it. `name` says who has it: answers, the audit log and the desk then name them. This answer alone has the key itself: only its hash is stored. Needs a key with the admin role.
          */
         post: operations["createKey"];
         delete?: never;
@@ -316,26 +316,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/{source}/preview/words": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * The words that up to 100 pieces would get; nothing is stored.
-         * @description The words that up to 100 pieces would get, with the language found; nothing is stored. The body has pieces, whose `id` may be left out, and `words`, a rule to try; without it that of the source, or the default. Needs the scope `write`. Needs the scope `write`. Not for browser keys.
-         */
-        post: operations["previewWords"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/{source}/ids": {
         parameters: {
             query?: never;
@@ -411,7 +391,7 @@ export interface paths {
         put?: never;
         /**
          * Read up to 1,000 pieces by their ids, in the order asked.
-         * @description Up to 1,000 pieces by their ids: an array of ids; `content` has the pieces and `missing` the ids that the source has none of, both in the order asked, each once. With `include=words` pieces have their `words`. Browser keys get what pages may read. Needs the scope `read`.
+         * @description Up to 1,000 pieces by their ids: an array of ids; `content` has the pieces and `missing` the ids that the source has none of, both in the order asked, each once. With `include=words` pieces have their `words`, with `include=terms` their keywords as lists go by them, `{"genre": {"drama": 1}}`: with effective weights, those that the vocabulary joins as one. Browser keys get what pages may read. Needs the scope `read`.
          */
         post: operations["readContent"];
         delete?: never;
@@ -429,7 +409,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words; without `algo` cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` and `boost` go by attributes (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`. Counts against the monthly quota.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words; without `algo` cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` and `boost` go by keywords, catalogs and attributes (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`. Counts against the monthly quota.
          */
         get: operations["similarContent"];
         put?: never;
@@ -661,7 +641,7 @@ export interface paths {
         };
         /**
          * Export all that is stored of a person.
-         * @description All that is stored of a person: the interactions, with `eventId` where there is one, `preferences`, and `impressions`, what the person was shown in lists of placements and what it led to, where there are any. Needs the scope `write`. Not for browser keys.
+         * @description All that is stored of a person: the interactions, with `eventId` where there is one, `preferences`, and `impressions`, what the person was shown in lists of placements (`madeAt` is when the list was made) and what it led to, where there are any. With `limit` only so many of the newest interactions, and what was shown in so many of the newest lists. Needs the scope `write`. Not for browser keys.
          */
         get: operations["exportUser"];
         put?: never;
@@ -940,6 +920,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/whitelist/content/{contentID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put one piece at the end of the whitelist; what others change in it meanwhile stays.
+         * @description Puts one piece at the end of the list, or takes it off, at once: what others change in it meanwhile stays. Twice is as once; 413 where the list is full. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         */
+        put: operations["putWhitelistEntry"];
+        post?: never;
+        /**
+         * Take one piece off the whitelist; what others change in it meanwhile stays.
+         * @description Puts one piece at the end of the list, or takes it off, at once: what others change in it meanwhile stays. Twice is as once; 413 where the list is full. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         */
+        delete: operations["deleteWhitelistEntry"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/blacklist": {
         parameters: {
             query?: never;
@@ -963,6 +967,30 @@ export interface paths {
          * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         delete: operations["deleteBlacklist"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/blacklist/content/{contentID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put one piece at the end of the blacklist; what others change in it meanwhile stays.
+         * @description Puts one piece at the end of the list, or takes it off, at once: what others change in it meanwhile stays. Twice is as once; 413 where the list is full. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         */
+        put: operations["putBlacklistEntry"];
+        post?: never;
+        /**
+         * Take one piece off the blacklist; what others change in it meanwhile stays.
+         * @description Puts one piece at the end of the list, or takes it off, at once: what others change in it meanwhile stays. Twice is as once; 413 where the list is full. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         */
+        delete: operations["deleteBlacklistEntry"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1001,7 +1029,7 @@ export interface paths {
         };
         /**
          * What the key may do, and the sources of its account, ascending by name.
-         * @description What the key may do, and the sources of its account, ascending by name; `skip`, `limit`. Not for browser keys. Needs the scope `read`. Not for browser keys.
+         * @description What the key may do, and the sources of its account, ascending by name; `skip`, `limit`. `keyNames` says who has the account's keys, where that was said, to show it in the place of a key's id; `indexedVersion` is the version that the index of the process that answers has, `null` before it has read the source. Not for browser keys. Needs the scope `read`. Not for browser keys.
          */
         get: operations["getAccount"];
         put?: never;
@@ -1101,7 +1129,7 @@ export interface paths {
         };
         /**
          * What was found by now about the catalogue, and what likes say of its keywords.
-         * @description What was found out by now about the catalogue, at a `version`, `madeAt` last: keywords used once or written in several ways (`examples`: up to 50), categories whose weights are all equal, pieces without a neighbour (`lonely`) or in no list of 30 (`unreached`), pieces that no placement showed in seven days (`unseen`), and what `likes` say of keywords. A request waits half a second for findings that are being made; until `done` it is asked again. What is not found yet is left out. Needs the scope `read`. Not for browser keys.
+         * @description What was found out by now about the catalogue, at a `version`, `madeAt` last: keywords used once or written in several ways (`examples`: up to 50), categories whose weights are all equal, pieces without a neighbour (`lonely`) or in no list of 30 (`unreached`), pieces that no placement showed in seven days (`unseen`), and what `likes` say of keywords. A request waits half a second for findings that are being made, with `wait=false` not at all; until `done` it is asked again. What is not found yet is left out. Needs the scope `read`. Not for browser keys.
          */
         get: operations["sourceHealth"];
         put?: never;
@@ -1141,7 +1169,7 @@ export interface paths {
         };
         /**
          * Who changed what of the source, newest first.
-         * @description Who changed what of the source, newest first, for keys with the scope `write`: as for admins, without `account`. Needs the scope `write`. Not for browser keys.
+         * @description Who changed what of the source, newest first, for keys with the scope `write`: as for admins, without `account`; `action` and `name` limit it to changes of one kind, and to those of what is called so in the source. Needs the scope `write`. Not for browser keys.
          */
         get: operations["sourceAudit"];
         put?: never;
@@ -1161,7 +1189,7 @@ export interface paths {
         };
         /**
          * Where the source stands: pieces, versions, times.
-         * @description Where the source stands: pieces, versions, times. Needs the scope `read`.
+         * @description `wordsPending` is there, `true`, while the words of texts are worked out anew after another setting of them. Needs the scope `read`.
          */
         get: operations["getSource"];
         put?: never;
@@ -1205,7 +1233,7 @@ export interface paths {
         };
         /**
          * The placements of the source, ascending by name.
-         * @description Every placement as it is in force, ascending by name: its `version`, when, the id of the key, and the draft that it was published with, if it was. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Every placement as it is in force, ascending by name: its `version`, when, the id of the key, and the draft that it was published with, if it was. `content=` adds how often placements showed that piece in the last week, and how often that led to something, as `"seen": {"since": …, "shown": 3, "opened": 1}`: `null` where they showed nothing at all, and left out while it is counted. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["listPlacements"];
         put?: never;
@@ -1295,7 +1323,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be under a draft of a placement; nothing is stored.
-         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all see. `moves` are as for a preview of settings. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`. Counts against the monthly quota.
+         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all see. `moves` are as for a preview of settings. `fitting` pieces may stand in it now, by its `catalogs` and its `filter`. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         post: operations["previewPlacement"];
         delete?: never;
@@ -1316,6 +1344,26 @@ export interface paths {
          * @description What a placement is and does, about nobody: its `title` and `purpose`, `since` and `changedAt`; what `counts`, in parts of 1; its `rules`, the data that it `uses`, and how a person has `control` of it, as sentences; `weeks`, the whole ones of the days for which impressions are kept, newest first, with figures. A week, and a value in `shares`, that some but fewer than `leastPeople` known people saw is left out. Browser keys get it where the source's setting `publicCards` is true, otherwise 403 `not-in-browsers`. Needs the scope `read`. Needs the plan feature `placements`.
          */
         get: operations["placementCard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/-/cards/{account}/{sourceName}/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The card of a placement, for anybody, where the source's setting publicCards allows it.
+         * @description The same card for anybody, without a key, where the source's setting `publicCards` is true; otherwise 404, whatever is missing. A browser is led to the card as a page, where there is a dashboard.
+         */
+        get: operations["publicCard"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1355,7 +1403,7 @@ export interface paths {
         put?: never;
         /**
          * The lists of several placements for a page, in which no piece comes twice.
-         * @description Up to 20 lists of placements for a page, for one person or nobody. Each is made without what those before it show, and without `exclude`. `listId` is as `x-penchant-list`, and `next` as `x-penchant-next`: as `after` of an entry of the same page, or of the list alone, it gives more of this row. Where a list cannot be made its entry has an `error`. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. Each is made without what those before it show, and without `exclude`. `listId` is as `x-penchant-list`, and `next` as `x-penchant-next`: as `after` of an entry of the same page, or of the list alone, it gives more of this row. Where a list cannot be made its entry has an `error`. 413 more than 20 lists or 1,000 excluded ids. `liked`, without `user`, has up to 100 pieces that somebody made up likes, for whom the lists are then. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         post: operations["pageLists"];
         delete?: never;
@@ -1423,7 +1471,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be after a draft, and what becomes of all pieces; nothing is stored.
-         * @description Lists as they are and as they would be after the draft, for up to 100 `users` (recommendations) and 100 `pieces` (similar pieces), `take` entries each (10 without it); without them those of the most active ones of the last 20,000 interactions, people only where the key has the scope `personal` and the plan `personalized`. `[]` is none. `moves` are as in previews. `placements` has, for each placement that the draft stores, the lists of the first ten of these people, or of nobody. `reach` counts of all pieces how many come `into` the first 10 similar pieces of some other piece, and how many drop `out`; `moved` of the `lists` looked at are others than before. Lists of each sort, and the look at all pieces, have two seconds each: `left` counts lists for which there was no time. Words, the vocabulary and attributes stay as they are; `without` names edits that are left out. Each list counts against the monthly quota. Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
+         * @description Lists as they are and as they would be after the draft, for up to 100 `users` (recommendations) and 100 `pieces` (similar pieces), `take` entries each (10 without it); without them those of the most active ones of the last 20,000 interactions, people only where the key has the scope `personal` and the plan `personalized`. `[]` is none. `moves` are as in previews. `placements` has, for each placement that the draft stores, the lists of the first ten of these people, or of nobody. `reach` counts of all pieces how many come `into` the first 10 similar pieces of some other piece, and how many drop `out`; `moved` of the `lists` looked at are others than before. Lists of each sort, and the look at all pieces, have two seconds each: `left` counts lists for which there was no time. Words, the vocabulary and attributes stay as they are; `without` names edits that are left out. Each list counts against the monthly quota. `most` limits the most active ones, of whom there are `active` people in all, and `reach` of false leaves out the look at all pieces. `figures` are of the lists of people, in placements too: how many of them `moved`, by how many pieces as a rule (`moves`), how many pieces are `gaining` lists, `risen` of them from none, and, `before` and `after`, how many different `pieces` they show, their `variety` and the share of new ones (`newness`). Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
          */
         post: operations["draftEffect"];
         delete?: never;
@@ -1592,6 +1640,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/preview/words": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The words that up to 100 pieces would get; nothing is stored.
+         * @description The words that up to 100 pieces would get, with the language found; nothing is stored. The body has pieces, whose `id` may be left out, and `words`, a rule to try; without it that of the source, or the default. Needs the scope `write`. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["previewWords"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/-/openapi.json": {
         parameters: {
             query?: never;
@@ -1679,6 +1747,8 @@ export interface components {
         /**
          * SourceStatus
          * @description Where a source stands, and the version that its index has reached.
+         *
+         *         ``words_pending`` is true while the words of its pieces are worked out anew, after another setting of these.
          */
         SourceStatus: {
             source: string;
@@ -1692,6 +1762,7 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+            wordsPending?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1942,7 +2013,7 @@ export interface components {
         };
         /**
          * UserExport
-         * @description All that is stored of a person: interactions, newest first; preferences and impressions where there are any.
+         * @description All that is stored of a person: interactions, newest first; preferences, and what packages keep, if any.
          */
         UserExport: {
             source: string;
@@ -1952,23 +2023,6 @@ export interface components {
             preferences?: components["schemas"]["PersonPreferences"] | null;
             /** @default [] */
             impressions?: components["schemas"]["ExportedImpression"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ExportedImpression
-         * @description A piece that a person was shown in a list of a placement, and the types of interaction that it led to.
-         */
-        ExportedImpression: {
-            placement: string;
-            variant: string;
-            contentId: string;
-            /** @default null */
-            position?: number | null;
-            /** Format: date-time */
-            timestamp: string;
-            /** @default [] */
-            ledTo?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -2218,7 +2272,7 @@ export interface components {
         };
         /**
          * AuditEntryAnswer
-         * @description Who changed what, when: ``actor`` is a key's id, or ``command-line``.
+         * @description Who changed what, when: ``actor`` is a key's id, or ``command-line``; ``actor_name`` is there where it has one.
          *
          *         It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
          */
@@ -2233,6 +2287,7 @@ export interface components {
             count: number;
             /** Format: date-time */
             firstAt: string;
+            actorName?: string;
         } & {
             [key: string]: unknown;
         };
@@ -2249,7 +2304,7 @@ export interface components {
          * KeyAnswer
          * @description A key by its id: whose it is, what it may do, and whether it works. Never the key itself.
          *
-         *         The last two are of browser keys: ``None`` where they are the usual ones.
+         *         The two numbers are of browser keys: ``None`` where they are the usual ones. ``name`` is there where it has one.
          */
         KeyAnswer: {
             keyId: string;
@@ -2269,6 +2324,7 @@ export interface components {
             requestsPerSecond?: number | null;
             /** @default null */
             requestsPerMonth?: number | null;
+            name?: string;
         } & {
             [key: string]: unknown;
         };
@@ -2313,7 +2369,6 @@ export interface components {
          */
         OwnKey: {
             keyId: string;
-            /** @enum {unknown} */
             role: components["schemas"]["Role"];
             scopes: components["schemas"]["Scope"][];
             plan: components["schemas"]["PlanAnswer"];
@@ -2348,6 +2403,7 @@ export interface components {
             requestsPerSecond?: number | null;
             /** @default null */
             requestsPerMonth?: number | null;
+            name?: string;
             key: string;
         } & {
             [key: string]: unknown;
@@ -2397,6 +2453,8 @@ export interface components {
         /**
          * OwnAccount
          * @description The account of a key, what the key may do, and a page of its ``count`` sources, ascending by name.
+         *
+         *         ``key_names`` says who has the account's keys, by their ids, where that was said.
          */
         OwnAccount: {
             account: string;
@@ -2404,6 +2462,9 @@ export interface components {
             plan: string;
             features: string[];
             scopes: string[];
+            keyNames: {
+                [key: string]: string;
+            };
             /** Format: int64 */
             count: number;
             sources: components["schemas"]["OwnSource"][];
@@ -2412,7 +2473,7 @@ export interface components {
         };
         /**
          * OwnSource
-         * @description A source of the account, and where it stands.
+         * @description A source of the account, and where it stands; ``indexed_version`` is null before its index was first read.
          */
         OwnSource: {
             source: string;
@@ -2420,6 +2481,7 @@ export interface components {
             pieces: number;
             /** Format: int64 */
             version: number;
+            indexedVersion: number | null;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -2684,7 +2746,7 @@ export interface components {
         };
         /**
          * UnseenFinding
-         * @description How many pieces that may be shown no placement showed since a moment, and some of them.
+         * @description How many pieces that may be shown no placement showed since a moment, and some of them; ``shown`` others were.
          */
         UnseenFinding: {
             /** Format: int64 */
@@ -2692,6 +2754,8 @@ export interface components {
             examples: string[];
             /** Format: date-time */
             since: string;
+            /** Format: int64 */
+            shown: number;
         } & {
             [key: string]: unknown;
         };
@@ -2751,6 +2815,8 @@ export interface components {
             category: string;
             /** Format: double */
             tells: number;
+            /** @enum {unknown} */
+            grade: "little" | "much" | "something";
         } & {
             [key: string]: unknown;
         };
@@ -2876,6 +2942,11 @@ export interface components {
                 [key: string]: unknown;
             };
             words?: string[];
+            terms?: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
         } & {
             [key: string]: unknown;
         };
@@ -2904,23 +2975,23 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * WordsPreview
-         * @description The words that pieces would get, in the order asked, and the rule that they are by.
+         * ExportedImpression
+         * @description A piece that a person was shown in a list of a placement, and the types of interaction that it led to.
+         *
+         *         ``made_at`` is when the list was made.
          */
-        WordsPreview: {
-            content: components["schemas"]["PieceWords"][];
-            words: components["schemas"]["Words"];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PieceWords
-         * @description The words that a piece would get, those of greatest count first, and the language found; `none` for none.
-         */
-        PieceWords: {
-            id: string | null;
-            language: string;
-            words: string[];
+        ExportedImpression: {
+            placement: string;
+            variant: string;
+            contentId: string;
+            /** @default null */
+            position?: number | null;
+            /** Format: date-time */
+            madeAt: string;
+            /** Format: date-time */
+            timestamp: string;
+            /** @default [] */
+            ledTo?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -2951,7 +3022,8 @@ export interface components {
          * @description What a variant showed and what came of it.
          *
          *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-         *         ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
+         *         ``doubt`` is there where intervals show a difference of which nothing is said, and ``course``, of a variant that is
+         *         not the base, where it was asked for. What pins showed is ``pinned``, and
          *         in no other number but that of lists; what quotas raised is in all of them, and told apart in ``raised``.
          */
         VariantResult: {
@@ -2979,6 +3051,7 @@ export interface components {
             share: components["schemas"]["ListShare"] | null;
             positions: components["schemas"]["PositionCount"][];
             days: components["schemas"]["DayCount"][];
+            course?: components["schemas"]["CoursePoint"][];
         } & {
             [key: string]: unknown;
         };
@@ -3083,6 +3156,25 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * CoursePoint
+         * @description The difference of a variant from the base by all that known people were shown until the end of a UTC day.
+         *
+         *         ``shown`` is how many pieces that were, by both. Where the interval is 2 wide there was too little to say anything.
+         */
+        CoursePoint: {
+            day: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * PlacementCard
          * @description What a row is and does, for everybody: in words, and by figures of whole weeks, the newest first.
          *
@@ -3114,7 +3206,7 @@ export interface components {
          * @description The lists that a placement can show, each of which has an address of its own as well.
          * @enum {unknown}
          */
-        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        PlacementKind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
         /**
          * CardPart
          * @description What counts in a row, and which part of 1 it is.
@@ -3275,9 +3367,12 @@ export interface components {
         /**
          * PlacementListing
          * @description The placements of a source as they are in force, ascending by name.
+         *
+         *         ``seen`` is of the piece that was asked for, ``None`` where nothing was shown; it is left out while it is counted.
          */
         PlacementListing: {
             placements: components["schemas"]["PlacementVersion"][];
+            seen?: components["schemas"]["PieceSeen"] | null;
         } & {
             [key: string]: unknown;
         };
@@ -3300,6 +3395,20 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * PieceSeen
+         * @description How often placements showed a piece since a moment, and how often that led to something.
+         */
+        PieceSeen: {
+            /** Format: date-time */
+            since: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            opened: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * PlacementHistory
          * @description The versions of a placement that are kept, newest first; the first is in force.
          */
@@ -3311,9 +3420,13 @@ export interface components {
         /**
          * PlacementPreview
          * @description Lists under a placement that is not stored, beside those of the one in force.
+         *
+         *         ``fitting`` pieces may stand in it now, by its catalogs and its filter.
          */
         PlacementPreview: {
             lists: components["schemas"]["PreviewedPlacement"][];
+            /** Format: int64 */
+            fitting: number;
         } & {
             [key: string]: unknown;
         };
@@ -3402,7 +3515,8 @@ export interface components {
          * DraftEffect
          * @description Lists as they are and as they would be, and what becomes of all pieces.
          *
-         *         ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it.
+         *         ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it, ``active``
+         *         is how many of the most active people there are, named or not.
          */
         DraftEffect: {
             users: components["schemas"]["PreviewedList"][];
@@ -3412,6 +3526,9 @@ export interface components {
             /** Format: int64 */
             left: number;
             without: string[];
+            /** Format: int64 */
+            active: number;
+            figures: components["schemas"]["EffectFigures"];
         } & {
             [key: string]: unknown;
         };
@@ -3443,6 +3560,63 @@ export interface components {
             lists: number;
             /** Format: int64 */
             of: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * EffectFigures
+         * @description How the lists of people move, those in placements too: how many of how many, and by how many pieces as a rule.
+         *
+         *         ``gaining`` pieces come into more of these lists than before, ``risen`` of them were in none.
+         */
+        EffectFigures: {
+            /** Format: int64 */
+            lists: number;
+            /** Format: int64 */
+            moved: number;
+            /** Format: int64 */
+            moves: number;
+            /** Format: int64 */
+            gaining: number;
+            /** Format: int64 */
+            risen: number;
+            before: components["schemas"]["SideFigures"];
+            after: components["schemas"]["SideFigures"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SideFigures
+         * @description What lists of people show on one side: different pieces, the lists' variety (0 to 1), and the part of new pieces.
+         *
+         *         The latter two are null where there is nothing to tell; they are defined as those of cards of rows.
+         */
+        SideFigures: {
+            /** Format: int64 */
+            pieces: number;
+            variety: number | null;
+            newness: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * WordsPreview
+         * @description The words that pieces would get, in the order asked, and the rule that they are by.
+         */
+        WordsPreview: {
+            content: components["schemas"]["PieceWords"][];
+            words: components["schemas"]["Words"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PieceWords
+         * @description The words that a piece would get, those of greatest count first, and the language found; `none` for none.
+         */
+        PieceWords: {
+            id: string | null;
+            language: string;
+            words: string[];
         } & {
             [key: string]: unknown;
         };
@@ -3656,8 +3830,6 @@ export interface components {
             imageAttribute?: string;
             /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
             publicExtras?: true | string[];
-            /** @description Words of texts as keywords; null for none. */
-            words?: components["schemas"]["Words"] | null;
             vocabulary?: components["schemas"]["Vocabulary"];
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
@@ -3668,34 +3840,18 @@ export interface components {
             publicCards?: boolean;
             /** @description Whether who wrote a draft is kept from publishing it. */
             fourEyes?: boolean;
+            /** @description Words of texts as keywords; null for none. */
+            words?: components["schemas"]["Words"] | null;
         };
         Attribute: {
             pointer: string;
             /** @enum {string} */
             type: "keyword" | "keywords" | "integer" | "number" | "boolean" | "time";
         };
-        Words: {
-            from?: string[];
-            /**
-             * Format: int32
-             * @default 40
-             */
-            keep?: number;
-            /**
-             * @default auto
-             * @enum {string}
-             */
-            language?: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
-        };
         /** @description Keywords as category/keyword, up to 20000 all together. */
         Vocabulary: {
             aliases?: components["schemas"]["Alias"][];
             ignore?: string[];
-        };
-        /** @description Pieces whose words are to be shown, by a rule or by that of the source. */
-        Texts: {
-            content: components["schemas"]["Draft"][];
-            words?: components["schemas"]["Words"];
         };
         /** @description Keywords that stand for another one. */
         Alias: {
@@ -3722,6 +3878,8 @@ export interface components {
              * @description Answers that a browser key allows pages.
              */
             requestsPerMonth?: number | null;
+            /** @description Who has the key. */
+            name?: string | null;
         };
         PlanWish: {
             plan: string;
@@ -3966,6 +4124,17 @@ export interface components {
              * @default 10
              */
             take?: number | null;
+            /**
+             * Format: int32
+             * @description How many of the most active ones at most.
+             * @default 100
+             */
+            most?: number | null;
+            /**
+             * @description Whether all pieces are looked at.
+             * @default true
+             */
+            reach?: boolean | null;
         };
         PageWish: {
             user?: string | null;
@@ -3982,6 +4151,26 @@ export interface components {
             }[];
             /** @description What entries carry of their pieces, as the parameter of lists. */
             include?: string[] | null;
+            /** @description Pieces that somebody made up likes, for whom the lists are, without `user`. */
+            liked?: string[] | null;
+        };
+        Words: {
+            from?: string[];
+            /**
+             * Format: int32
+             * @default 40
+             */
+            keep?: number;
+            /**
+             * @default auto
+             * @enum {string}
+             */
+            language?: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
+        };
+        /** @description Pieces whose words are to be shown, by a rule or by that of the source. */
+        Texts: {
+            content: components["schemas"]["Draft"][];
+            words?: components["schemas"]["Words"];
         };
     };
     responses: never;
@@ -4646,11 +4835,12 @@ export interface operations {
                      *         {
                      *           "recordedAt": "2026-11-21T08:15:30.123Z",
                      *           "account": "press",
-                     *           "actor": "command-line",
+                     *           "actor": "b2Xq81",
                      *           "action": "key.create",
                      *           "subject": "Zk4tQ9",
                      *           "count": 1,
-                     *           "firstAt": "2026-11-21T08:15:30.123Z"
+                     *           "firstAt": "2026-11-21T08:15:30.123Z",
+                     *           "actorName": "Ida Berg"
                      *         }
                      *       ]
                      *     }
@@ -4818,7 +5008,8 @@ export interface operations {
                      *           ],
                      *           "origins": [],
                      *           "requestsPerSecond": null,
-                     *           "requestsPerMonth": null
+                     *           "requestsPerMonth": null,
+                     *           "name": "Ida Berg"
                      *         }
                      *       ]
                      *     }
@@ -4961,7 +5152,8 @@ export interface operations {
                  * @example {
                  *       "account": "press",
                  *       "plan": "basic",
-                 *       "expiresInDays": 365
+                 *       "expiresInDays": 365,
+                 *       "name": "Ida Berg"
                  *     }
                  */
                 "application/json": components["schemas"]["KeyWish"];
@@ -4996,6 +5188,7 @@ export interface operations {
                      *       "origins": [],
                      *       "requestsPerSecond": null,
                      *       "requestsPerMonth": null,
+                     *       "name": "Ida Berg",
                      *       "key": "pk_Zk4tQ9_secret"
                      *     }
                      */
@@ -5540,7 +5733,8 @@ export interface operations {
                      *       ],
                      *       "origins": [],
                      *       "requestsPerSecond": null,
-                     *       "requestsPerMonth": null
+                     *       "requestsPerMonth": null,
+                     *       "name": "Ida Berg"
                      *     }
                      */
                     "application/json": components["schemas"]["KeyAnswer"];
@@ -5719,7 +5913,8 @@ export interface operations {
                      *       ],
                      *       "origins": [],
                      *       "requestsPerSecond": null,
-                     *       "requestsPerMonth": null
+                     *       "requestsPerMonth": null,
+                     *       "name": "Ida Berg"
                      *     }
                      */
                     "application/json": components["schemas"]["KeyAnswer"];
@@ -6644,268 +6839,6 @@ export interface operations {
             };
         };
     };
-    previewWords: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-            };
-            cookie?: never;
-        };
-        /** @description See the description above. */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "content": [
-                 *         {
-                 *           "id": "jaws",
-                 *           "label": "Jaws",
-                 *           "categories": {}
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["Texts"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "content": [
-                     *         {
-                     *           "id": "jaws",
-                     *           "language": "none",
-                     *           "words": [
-                     *             "jaws"
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "words": {
-                     *         "from": [
-                     *           "label",
-                     *           "extras.description"
-                     *         ],
-                     *         "keep": 40,
-                     *         "language": "auto"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["WordsPreview"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `request-timeout`: The request did not arrive in time */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unsupported-media-type`: Unsupported media type */
-            415: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     listIds: {
         parameters: {
             query?: {
@@ -7700,8 +7633,8 @@ export interface operations {
     readContent: {
         parameters: {
             query?: {
-                /** @description `words`: pieces come with the words of their texts. */
-                include?: "words"[];
+                /** @description `words`: pieces come with the words of their texts; `terms`: with their keywords as lists go by them. */
+                include?: ("words" | "terms")[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -7990,7 +7923,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -8255,7 +8188,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -8490,7 +8423,7 @@ export interface operations {
             query?: {
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -8793,7 +8726,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -11095,6 +11028,8 @@ export interface operations {
     exportUser: {
         parameters: {
             query?: {
+                /** @description Only so many of the newest interactions, and so many of the newest lists; without it, all. */
+                limit?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -11317,7 +11252,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -11561,7 +11496,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -11798,7 +11733,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -12099,7 +12034,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -12358,7 +12293,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -12636,7 +12571,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -12934,7 +12869,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -13543,7 +13478,7 @@ export interface operations {
                 take?: number;
                 /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
                 catalogs?: string[];
-                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                /** @description Only pieces for which this holds, as JSON: a condition such as `{"category":"genre","any":["crime","noir"]}`, `{"catalogs":["tv"]}` or, by an attribute that settings name, `{"key":"year","gte":1990}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. */
                 filter?: string;
                 /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
                 boost?: string;
@@ -15059,6 +14994,373 @@ export interface operations {
             };
         };
     };
+    putWhitelistEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example [] */
+                    "application/json": components["schemas"]["EmptyArray"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteWhitelistEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example [] */
+                    "application/json": components["schemas"]["EmptyArray"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getBlacklist: {
         parameters: {
             query?: {
@@ -15515,6 +15817,373 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["IdArray"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putBlacklistEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example [] */
+                    "application/json": components["schemas"]["EmptyArray"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteBlacklistEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example [] */
+                    "application/json": components["schemas"]["EmptyArray"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */
@@ -16228,12 +16897,16 @@ export interface operations {
                      *         "interact",
                      *         "write"
                      *       ],
+                     *       "keyNames": {
+                     *         "Zk4tQ9": "Ida Berg"
+                     *       },
                      *       "count": 1,
                      *       "sources": [
                      *         {
                      *           "source": "films",
                      *           "pieces": 2,
                      *           "version": 17,
+                     *           "indexedVersion": 17,
                      *           "createdAt": "2026-11-21T08:15:30.123Z",
                      *           "updatedAt": "2026-11-21T08:15:30.123Z"
                      *         }
@@ -16371,8 +17044,12 @@ export interface operations {
                 q?: string;
                 /** @description What to look for: `piece`, `person` (needs the scope `personal`) or `keyword`. */
                 kind?: "piece" | "person" | "keyword";
+                /** @description Only pieces whose id begins so (`id`; without `q` all) or whose label has the text in it, whatever its case (`label`), ascending by id, from the one past `after` on. */
+                place?: "id" | "label";
                 /** @description Only keywords of this category; for pieces: only those that have exactly the keyword `q` of it. */
                 category?: string;
+                /** @description Only people with few (`little`: three at most) of the newest interactions, those of the fewest first, or with more (`well`); without `q`. */
+                known?: "little" | "well";
                 /** @description How many leading entries to skip. */
                 skip?: number;
                 /** @description How many hits to return, 1 to 100; more counts as 100. */
@@ -17151,6 +17828,8 @@ export interface operations {
     sourceHealth: {
         parameters: {
             query?: {
+                /** @description `false` does not wait for what is just being found out. */
+                wait?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -17247,7 +17926,8 @@ export interface operations {
                      *         "examples": [
                      *           "alien"
                      *         ],
-                     *         "since": "2026-11-21T08:15:30.123Z"
+                     *         "since": "2026-11-21T08:15:30.123Z",
+                     *         "shown": 1
                      *       },
                      *       "likes": {
                      *         "count": 1200,
@@ -17258,7 +17938,8 @@ export interface operations {
                      *         "categories": [
                      *           {
                      *             "category": "genre",
-                     *             "tells": 1.2
+                     *             "tells": 1.2,
+                     *             "grade": "little"
                      *           }
                      *         ],
                      *         "people": 300,
@@ -17641,6 +18322,10 @@ export interface operations {
             query?: {
                 /** @description Only what this key, by its id, person, or `command-line` did. */
                 actor?: string;
+                /** @description Only changes of this kind, such as `blacklist.add`. */
+                action?: string;
+                /** @description Only changes of what is called so in the source: a piece by its id, all else by its name. */
+                name?: string;
                 /** @description Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before. */
                 before?: string;
                 /** @description How many entries to return, 1 to 1,000; more counts as 1,000. Default 100. */
@@ -17676,11 +18361,12 @@ export interface operations {
                      *         {
                      *           "recordedAt": "2026-11-21T08:15:30.123Z",
                      *           "account": "press",
-                     *           "actor": "command-line",
+                     *           "actor": "b2Xq81",
                      *           "action": "key.create",
                      *           "subject": "Zk4tQ9",
                      *           "count": 1,
-                     *           "firstAt": "2026-11-21T08:15:30.123Z"
+                     *           "firstAt": "2026-11-21T08:15:30.123Z",
+                     *           "actorName": "Ida Berg"
                      *         }
                      *       ]
                      *     }
@@ -18417,6 +19103,8 @@ export interface operations {
     listPlacements: {
         parameters: {
             query?: {
+                /** @description Adds what placements showed lately of the piece with this id. */
+                content?: string;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -19845,7 +20533,8 @@ export interface operations {
                      *             }
                      *           ]
                      *         }
-                     *       ]
+                     *       ],
+                     *       "fitting": 365
                      *     }
                      */
                     "application/json": components["schemas"]["PlacementPreview"];
@@ -20273,6 +20962,147 @@ export interface operations {
                 };
             };
             /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publicCard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of an account; made if it is missing.
+                 * @example press
+                 */
+                account: string;
+                /**
+                 * @description The name of a source; percent-encoded once.
+                 * @example films
+                 */
+                sourceName: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "title": "For you",
+                     *       "purpose": "What to watch tonight.",
+                     *       "kind": "recommendations",
+                     *       "since": "2026-11-21T08:15:30.123Z",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "counts": [
+                     *         {
+                     *           "part": "audience",
+                     *           "share": 0.8
+                     *         }
+                     *       ],
+                     *       "rules": [
+                     *         "Only from the catalog screen."
+                     *       ],
+                     *       "uses": [
+                     *         "Keywords of the pieces."
+                     *       ],
+                     *       "retentionDays": 396,
+                     *       "control": [
+                     *         "What the person does next counts in the next list."
+                     *       ],
+                     *       "leastPeople": 10,
+                     *       "weeks": [
+                     *         {
+                     *           "from": "2026-11-16",
+                     *           "to": "2026-11-22",
+                     *           "shown": 1200,
+                     *           "pinned": 40,
+                     *           "complete": true,
+                     *           "coverage": 0.42,
+                     *           "popularity": 0.31,
+                     *           "newness": 0.08,
+                     *           "diversity": 0.66,
+                     *           "shares": {
+                     *             "language": {
+                     *               "en": 0.7,
+                     *               "cy": 0.2
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementCard"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -21871,7 +22701,25 @@ export interface operations {
                      *         "of": 365
                      *       },
                      *       "left": 0,
-                     *       "without": []
+                     *       "without": [],
+                     *       "active": 20,
+                     *       "figures": {
+                     *         "lists": 20,
+                     *         "moved": 12,
+                     *         "moves": 3,
+                     *         "gaining": 9,
+                     *         "risen": 2,
+                     *         "before": {
+                     *           "pieces": 61,
+                     *           "variety": 0.7,
+                     *           "newness": 0.1
+                     *         },
+                     *         "after": {
+                     *           "pieces": 66,
+                     *           "variety": 0.74,
+                     *           "newness": 0.1
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["DraftEffect"];
@@ -23912,6 +24760,8 @@ export interface operations {
                 type?: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
                 /** @description The variant from which others differ; without it, the placement itself (`base`). */
                 base?: string;
+                /** @description `true` adds how the difference of each variant from the base has become what it is. */
+                courses?: boolean;
             };
             header?: never;
             path: {
@@ -24012,6 +24862,15 @@ export interface operations {
                      *               "day": "2026-11-21",
                      *               "shown": 120,
                      *               "successes": 9
+                     *             }
+                     *           ],
+                     *           "course": [
+                     *             {
+                     *               "day": "2026-11-21",
+                     *               "shown": 240,
+                     *               "value": 0.01,
+                     *               "lower": -0.2,
+                     *               "upper": 0.22
                      *             }
                      *           ]
                      *         }
@@ -24140,6 +24999,268 @@ export interface operations {
                 };
             };
             /** @description `storage-unavailable`: The database is away */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewWords: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": [
+                 *         {
+                 *           "id": "jaws",
+                 *           "label": "Jaws",
+                 *           "categories": {}
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Texts"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": [
+                     *         {
+                     *           "id": "jaws",
+                     *           "language": "none",
+                     *           "words": [
+                     *             "jaws"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40,
+                     *         "language": "auto"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WordsPreview"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

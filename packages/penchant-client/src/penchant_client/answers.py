@@ -87,10 +87,19 @@ class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
     placement: Placement
 
 
+class PieceSeen(Record, frozen=True, kw_only=True):
+    """How often placements showed a piece since a moment, and how often that led to something."""
+
+    since: datetime
+    shown: int
+    opened: int
+
+
 class StoredPlacements(Record, frozen=True, kw_only=True):
-    """The placements of a source as they are in force, ascending by name."""
+    """The placements of a source as they are in force, ascending by name, and what was seen of a piece."""
 
     placements: list[StoredPlacement]
+    seen: PieceSeen | UnsetType | None = UNSET
 
 
 class PlacementVersions(Record, frozen=True, kw_only=True):

@@ -501,10 +501,12 @@ def _step(
 class PageListOptions(TypedDict, total=False):
     """For whom the lists of a page are; ``exclude`` leaves out pieces with these ids from all of them.
 
-    ``explain`` adds to each entry why it is there, ``include`` what its piece has.
+    ``explain`` adds to each entry why it is there, ``include`` what its piece has. Without a user they are for somebody
+    made up who has ``liked`` pieces, if these are given.
     """
 
     user: str | None
+    liked: Iterable[str] | None
     include: Iterable[str] | None
     exclude: Iterable[str] | None
     explain: bool | None
@@ -518,10 +520,10 @@ def page_lists(
     body: dict[str, object] = {"lists": list(no_frame(lists, "give a list of PageList"))}
     if options.get("user") is not None:
         body["user"] = options["user"]
-    if options.get("exclude") is not None:
-        body["exclude"] = list(several(options["exclude"] or ()))
-    if options.get("include") is not None:
-        body["include"] = list(several(options["include"] or ()))
+    given: Mapping[str, Any] = options
+    for name in ("liked", "exclude", "include"):
+        if given.get(name) is not None:
+            body[name] = list(several(given[name]))
     query = {name: options.get(name) for name in ("explain", "min_audience_version")}
     return request_of("POST", "/{source}/lists", PageResult, source, body=encode(body), options=query, reads=True)
 
@@ -547,7 +549,7 @@ def preview_placement(
     return request_of("POST", "/{source}/preview/placement", PlacementPreview, source, body=encode(body), reads=True)
 
 
-def placement_results(
+def placement_results(  # noqa: PLR0913  # what results are chosen by
     source: str,
     name: str,
     *,
@@ -555,13 +557,15 @@ def placement_results(
     until: date | str | None = None,
     type: InteractionType | str | None = None,  # noqa: A002  # the interface's word
     base: str | None = None,
+    courses: bool | None = None,
 ) -> Request[PlacementResults]:
     """Read what the variants of a placement showed and what came of it, from one UTC day to another, both included.
 
     ``type`` is the interaction that counts as a success, any but a dislike without it; ``base`` is the variant from
-    which the others differ. In the query the days are called ``from`` and ``to``, which Python keeps for itself.
+    which the others differ. ``courses`` adds how their differences came to be. In the query the days are called
+    ``from`` and ``to``, which Python keeps for itself.
     """
-    options = {"from": since, "to": until, "type": type, "base": base}
+    options = {"from": since, "to": until, "type": type, "base": base, "courses": courses}
     return request_of("GET", "/{source}/placements/{name}/results", PlacementResults, source, name, options=options)
 
 

@@ -116,7 +116,14 @@ class ReadContentOptions(TypedDict, total=False):
     """Options of `read_content`."""
 
     include: Iterable[str] | None
-    """`words`: pieces come with the words of their texts."""
+    """`words`: pieces come with the words of their texts; `terms`: with their keywords as lists go by them."""
+
+
+class ExportUserOptions(TypedDict, total=False):
+    """Options of `export_user`."""
+
+    limit: int | None
+    """Only so many of the newest interactions, and so many of the newest lists; without it, all."""
 
 
 class SettingsVersionsOptions(TypedDict, total=False):
@@ -131,6 +138,20 @@ class ListTitlesOptions(TypedDict, total=False):
 
     q: str | None
     """What is typed of a title; without it come some titles to begin with."""
+
+
+class SourceHealthOptions(TypedDict, total=False):
+    """Options of `source_health`."""
+
+    wait: bool | None
+    """`false` does not wait for what is just being found out."""
+
+
+class ListPlacementsOptions(TypedDict, total=False):
+    """Options of `list_placements`."""
+
+    content: str | None
+    """Adds what placements showed lately of the piece with this id."""
 
 
 class PutDraftOptions(TypedDict, total=False):
@@ -198,22 +219,17 @@ class ListChangesOptions(TypedDict, total=False):
     """How many seconds to wait for a change where there is none yet, up to 25; more counts as 25."""
 
 
-class SourceAuditOptions(TypedDict, total=False):
-    """Options of `source_audit`."""
+class AuditOptions(TypedDict, total=False):
+    """Options of `audit`."""
 
+    account: str | None
+    """Only changes of what belongs to this account."""
     actor: str | None
     """Only what this key, by its id, person, or `command-line` did."""
     before: str | None
     """Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before."""
     limit: int | None
     """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
-
-
-class AuditOptions(SourceAuditOptions, total=False):
-    """Options of `audit`."""
-
-    account: str | None
-    """Only changes of what belongs to this account."""
 
 
 class RecordInteractionOptions(TakeBackOptions, total=False):
@@ -246,6 +262,21 @@ class ListInteractionsOptions(ListIdsOptions, total=False):
     name)."""
 
 
+class SourceAuditOptions(TypedDict, total=False):
+    """Options of `source_audit`."""
+
+    actor: str | None
+    """Only what this key, by its id, person, or `command-line` did."""
+    action: str | None
+    """Only changes of this kind, such as `blacklist.add`."""
+    name: str | None
+    """Only changes of what is called so in the source: a piece by its id, all else by its name."""
+    before: str | None
+    """Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before."""
+    limit: int | None
+    """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
+
+
 class ContentAudienceOptions(TypedDict, total=False):
     """Options of `content_audience`."""
 
@@ -259,15 +290,6 @@ class ContentAudienceOptions(TypedDict, total=False):
     """`false` leaves out pieces that nothing speaks for."""
     min_audience_version: int | None
     """Wait until what other people like is known up to this version of the interactions."""
-
-
-class SearchOptions(ListKeywordsOptions, total=False):
-    """Options of `search`."""
-
-    kind: str | None
-    """What to look for: `piece`, `person` (needs the scope `personal`) or `keyword`."""
-    after: str | None
-    """Only what is found among pieces past this id: the `after` of an answer that is not complete."""
 
 
 class RankOptions(PieceOptions, total=False):
@@ -301,6 +323,21 @@ class PreviewSimilarOptions(NearOptions, total=False):
     include: Iterable[str] | None
     """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
     or separated by commas that are not encoded."""
+
+
+class SearchOptions(ListKeywordsOptions, total=False):
+    """Options of `search`."""
+
+    kind: str | None
+    """What to look for: `piece`, `person` (needs the scope `personal`) or `keyword`."""
+    place: str | None
+    """Only pieces whose id begins so (`id`; without `q` all) or whose label has the text in it, whatever its case
+    (`label`), ascending by id, from the one past `after` on."""
+    known: str | None
+    """Only people with few (`little`: three at most) of the newest interactions, those of the fewest first, or with
+    more (`well`); without `q`."""
+    after: str | None
+    """Only what is found among pieces past this id: the `after` of an answer that is not complete."""
 
 
 class NewContentOptions(AgainContentOptions, total=False):
@@ -567,9 +604,11 @@ def erase_user(source: str, user_id: str) -> Request[None]:
     return request_of("DELETE", "/{source}/users/{userID}", NoneType, source, user_id)
 
 
-def export_user(source: str, user_id: str) -> Request[UserExport]:
+def export_user(source: str, user_id: str, **options: Unpack[ExportUserOptions]) -> Request[UserExport]:
     """Export all that is stored of a person."""
-    return request_of("GET", "/{source}/users/{userID}/export", UserExport, source, user_id, reads=True)
+    return request_of(
+        "GET", "/{source}/users/{userID}/export", UserExport, source, user_id, options=options, reads=True
+    )
 
 
 def popular_content(source: str, **options: Unpack[PopularContentOptions]) -> Request[AnonymousPieces]:
@@ -668,6 +707,16 @@ def delete_whitelist(source: str) -> Request[Entries[str]]:
     return request_of("DELETE", "/{source}/whitelist", Entries[str], source)
 
 
+def put_whitelist_entry(source: str, content_id: str) -> Request[None]:
+    """Put one piece at the end of the whitelist; what others change in it meanwhile stays."""
+    return request_of("PUT", "/{source}/whitelist/content/{contentID}", NoneType, source, content_id)
+
+
+def delete_whitelist_entry(source: str, content_id: str) -> Request[None]:
+    """Take one piece off the whitelist; what others change in it meanwhile stays."""
+    return request_of("DELETE", "/{source}/whitelist/content/{contentID}", NoneType, source, content_id)
+
+
 def get_blacklist(source: str) -> Request[Entries[str]]:
     """Read the blacklist."""
     return request_of("GET", "/{source}/blacklist", Entries[str], source, reads=True)
@@ -681,6 +730,16 @@ def put_blacklist(source: str, ids: Iterable[str]) -> Request[Entries[str]]:
 def delete_blacklist(source: str) -> Request[Entries[str]]:
     """Empty the blacklist."""
     return request_of("DELETE", "/{source}/blacklist", Entries[str], source)
+
+
+def put_blacklist_entry(source: str, content_id: str) -> Request[None]:
+    """Put one piece at the end of the blacklist; what others change in it meanwhile stays."""
+    return request_of("PUT", "/{source}/blacklist/content/{contentID}", NoneType, source, content_id)
+
+
+def delete_blacklist_entry(source: str, content_id: str) -> Request[None]:
+    """Take one piece off the blacklist; what others change in it meanwhile stays."""
+    return request_of("DELETE", "/{source}/blacklist/content/{contentID}", NoneType, source, content_id)
 
 
 def get_settings(source: str) -> Request[Settings]:
@@ -718,9 +777,9 @@ def list_keywords(source: str, **options: Unpack[ListKeywordsOptions]) -> Reques
     return request_of("GET", "/{source}/keywords", KeywordListing, source, options=options, reads=True)
 
 
-def source_health(source: str) -> Request[CatalogueFindings]:
+def source_health(source: str, **options: Unpack[SourceHealthOptions]) -> Request[CatalogueFindings]:
     """What was found by now about the catalogue, and what likes say of its keywords."""
-    return request_of("GET", "/{source}/health", CatalogueFindings, source, reads=True)
+    return request_of("GET", "/{source}/health", CatalogueFindings, source, options=options, reads=True)
 
 
 def source_activity(source: str, **options: Unpack[SourceActivityOptions]) -> Request[ActivityListing]:
@@ -740,9 +799,9 @@ def content_audience(source: str, content_id: str, **options: Unpack[ContentAudi
     )
 
 
-def list_placements(source: str) -> Request[StoredPlacements]:
+def list_placements(source: str, **options: Unpack[ListPlacementsOptions]) -> Request[StoredPlacements]:
     """The placements of the source, ascending by name."""
-    return request_of("GET", "/{source}/placements", StoredPlacements, source, reads=True)
+    return request_of("GET", "/{source}/placements", StoredPlacements, source, options=options, reads=True)
 
 
 def get_placement(source: str, name: str) -> Request[Placement]:
@@ -768,6 +827,11 @@ def list_placement_versions(source: str, name: str) -> Request[PlacementVersions
 def placement_card(source: str, name: str) -> Request[PlacementCard]:
     """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
     return request_of("GET", "/{source}/placements/{name}/card", PlacementCard, source, name, reads=True)
+
+
+def public_card(account: str, source_name: str, name: str) -> Request[PlacementCard]:
+    """The card of a placement, for anybody, where the source's setting publicCards allows it."""
+    return request_of("GET", "/-/cards/{account}/{sourceName}/{name}", PlacementCard, account, source_name, name)
 
 
 def placement_list(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Request[PlacementResult]:
@@ -870,9 +934,13 @@ class OperationMethods:
     get_whitelist = RequestMethod(get_whitelist)
     put_whitelist = RequestMethod(put_whitelist)
     delete_whitelist = RequestMethod(delete_whitelist)
+    put_whitelist_entry = RequestMethod(put_whitelist_entry)
+    delete_whitelist_entry = RequestMethod(delete_whitelist_entry)
     get_blacklist = RequestMethod(get_blacklist)
     put_blacklist = RequestMethod(put_blacklist)
     delete_blacklist = RequestMethod(delete_blacklist)
+    put_blacklist_entry = RequestMethod(put_blacklist_entry)
+    delete_blacklist_entry = RequestMethod(delete_blacklist_entry)
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
     get_account = RequestMethod(get_account)
@@ -890,6 +958,7 @@ class OperationMethods:
     delete_placement = RequestMethod(delete_placement)
     list_placement_versions = RequestMethod(list_placement_versions)
     placement_card = RequestMethod(placement_card)
+    public_card = RequestMethod(public_card)
     placement_list = RequestMethod(placement_list)
     list_drafts = RequestMethod(list_drafts)
     get_draft = RequestMethod(get_draft)

@@ -160,11 +160,12 @@ class UnreachedFinding(Record, frozen=True, kw_only=True):
 
 
 class UnseenFinding(Record, frozen=True, kw_only=True):
-    """How many pieces that may be shown no placement showed since a moment, and some of them."""
+    """How many pieces that may be shown no placement showed since a moment, and some of them; ``shown`` others were."""
 
     count: int
     examples: Sequence[str]
     since: datetime
+    shown: int
 
 
 class CategoryTells(Record, frozen=True, kw_only=True):
@@ -172,6 +173,7 @@ class CategoryTells(Record, frozen=True, kw_only=True):
 
     category: str
     tells: float
+    grade: Literal["much", "something", "little"]
 
 
 class TypeShare(Record, frozen=True, kw_only=True):
@@ -444,10 +446,37 @@ class ReachEffect(Record, frozen=True, kw_only=True, rename="camel"):
     of: int
 
 
+class SideFigures(Record, frozen=True, kw_only=True):
+    """What lists of people show on one side: different pieces, the lists' variety (0 to 1), and the part of new pieces.
+
+    The latter two are null where there is nothing to tell; they are defined as those of cards of rows.
+    """
+
+    pieces: int
+    variety: float | None
+    newness: float | None
+
+
+class EffectFigures(Record, frozen=True, kw_only=True):
+    """How the lists of people move, those in placements too: how many of how many, and by how many pieces as a rule.
+
+    ``gaining`` pieces come into more of these lists than before, ``risen`` of them were in none.
+    """
+
+    lists: int
+    moved: int
+    moves: int
+    gaining: int
+    risen: int
+    before: SideFigures
+    after: SideFigures
+
+
 class DraftEffect(Record, frozen=True, kw_only=True):
     """Lists as they are and as they would be, and what becomes of all pieces.
 
-    ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it.
+    ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it, ``active``
+    is how many of the most active people there are, named or not.
     """
 
     users: Sequence[PreviewedList]
@@ -456,6 +485,8 @@ class DraftEffect(Record, frozen=True, kw_only=True):
     reach: ReachEffect
     left: int
     without: Sequence[str]
+    active: int
+    figures: EffectFigures
 
 
 class DraftEvent(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -636,11 +667,13 @@ class DraftMembers(RowRecord, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class EffectWish(Record, frozen=True, kw_only=True):
-    """Whose lists an effect shows, and how long; without ``users`` or ``pieces`` those of the most active ones."""
+    """Whose lists an effect shows, and how long; without ``users`` or ``pieces`` those of the ``most`` active ones."""
 
     users: tuple[str, ...] | None = None
     pieces: tuple[str, ...] | None = None
     take: int = 10
+    most: int = 100
+    reach: bool = True
 
 
 class Health(Record, frozen=True, kw_only=True):
@@ -767,11 +800,12 @@ class Likings(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class OwnSource(Record, frozen=True, kw_only=True, rename="camel"):
-    """A source of the account, and where it stands."""
+    """A source of the account, and where it stands; ``indexed_version`` is null before its index was first read."""
 
     source: str
     pieces: int
     version: int
+    indexed_version: int | None
     created_at: datetime
     updated_at: datetime
 
@@ -966,9 +1000,13 @@ class PersonalPlace(Place, frozen=True, kw_only=True, rename="camel"):
 
 
 class PieceWithWords(Piece, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece as it is returned, with the words of its texts where they were asked for and it has any."""
+    """A piece as it is returned, with the words of its texts, and its keywords as lists go by them, if asked for.
+
+    ``terms`` are effective weights by category and keyword, the heaviest first.
+    """
 
     words: Sequence[str] | UnsetType = UNSET
+    terms: Mapping[str, Mapping[str, int]] | UnsetType = UNSET
 
 
 class PiecesById(RecordList[PieceWithWords], frozen=True, kw_only=True):
@@ -1024,9 +1062,13 @@ class PlacementCard(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacementPreview(Record, frozen=True, kw_only=True, rename="camel"):
-    """Lists under a placement that is not stored, beside those of the one in force."""
+    """Lists under a placement that is not stored, beside those of the one in force.
+
+    ``fitting`` pieces may stand in it now, by its catalogs and its filter.
+    """
 
     lists: list[PreviewedPlacement]
+    fitting: int
 
 
 class PlacementResult(PagedRecord, frozen=True, kw_only=True, rename="camel"):
@@ -1113,11 +1155,25 @@ class DayCount(Record, frozen=True, kw_only=True):
     successes: int
 
 
+class CoursePoint(Record, frozen=True, kw_only=True):
+    """The difference of a variant from the base by all that known people were shown until the end of a UTC day.
+
+    ``shown`` is how many pieces that were, by both. Where the interval is 2 wide there was too little to say anything.
+    """
+
+    day: str
+    shown: int
+    value: float
+    lower: float
+    upper: float
+
+
 class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     """What a variant showed and what came of it.
 
     ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-    ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
+    ``doubt`` is there where intervals show a difference of which nothing is said, and ``course``, of a variant that is
+    not the base, where it was asked for. What pins showed is ``pinned``, and
     in no other number but that of lists; what quotas raised is in all of them, and told apart in ``raised``.
     """
 
@@ -1139,6 +1195,7 @@ class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     share: ListShare | None
     positions: list[PositionCount]
     days: list[DayCount]
+    course: list[CoursePoint] | UnsetType = UNSET
 
 
 class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
@@ -1305,7 +1362,10 @@ class SimilarPlace(Place, frozen=True, kw_only=True, rename="camel"):
 
 
 class SourceStatus(Record, frozen=True, kw_only=True, rename="camel"):
-    """Where a source stands, and the version that its index has reached."""
+    """Where a source stands, and the version that its index has reached.
+
+    ``words_pending`` is true while the words of its pieces are worked out anew, after another setting of these.
+    """
 
     source: str
     pieces: int
@@ -1313,6 +1373,7 @@ class SourceStatus(Record, frozen=True, kw_only=True, rename="camel"):
     indexed_version: int
     created_at: datetime
     updated_at: datetime
+    words_pending: bool | UnsetType = UNSET
 
 
 class SteeringVersionAnswer(Record, frozen=True, kw_only=True, rename="camel"):
@@ -1396,12 +1457,16 @@ class ExportedInteraction(InteractionAnswer, frozen=True, kw_only=True, rename="
 
 
 class ExportedImpression(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A piece that a person was shown in a list of a placement, and the types of interaction that it led to."""
+    """A piece that a person was shown in a list of a placement, and the types of interaction that it led to.
+
+    ``made_at`` is when the list was made.
+    """
 
     placement: str
     variant: str
     content_id: str
     position: int | None = None
+    made_at: datetime
     timestamp: datetime
     led_to: tuple[str, ...] = ()
 

@@ -40,6 +40,7 @@ class AloneDesk:
     def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.url = url
         self._clock = clock
+        self.anybody = self.client("")
         self._sessions: dict[bytes, KeySession] = {}
         self._application = DeskApplication(lambda scope: AloneEntrance(self, is_secure=scope["scheme"] == "https"))
 
@@ -130,7 +131,7 @@ class AloneEntrance:
 
     def client(self, session: DeskSession) -> AsyncClient:
         """Return what asks the service with the key of a session."""
-        client: AsyncClient = session.caller
+        client: AsyncClient = session.caller or self._desk.anybody
         return client
 
     def problem(self, error: Exception) -> PageProblem | None:

@@ -7,25 +7,41 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from penchant_client import AsyncClient, ClientError, ServiceError
-from penchant_desk import administration, searching, signing, trying
+from penchant_desk import changing, signing
+from penchant_desk.pages import (
+    administration,
+    front,
+    health,
+    lists,
+    overview,
+    piece,
+    searching,
+    settings,
+    trying,
+    user,
+)
 from penchant_desk.problems import NOT_SIGNED_IN, PageProblem, own_problem, problem_of_service, unknown_page
 from penchant_desk.requests import PageRequest, PageResponse, Receive, Scope, Send
-from penchant_desk.sessions import DeskSession, Entrance
+from penchant_desk.rows import card, placement, proposals, results
+from penchant_desk.sessions import ANYBODY, DeskSession, Entrance
 from penchant_desk.signing import session_of
 from penchant_desk.site import DeskPage, DeskSite, PageHandler, PageVisit, Redirect
 
 _WRITE = frozenset({"write"})
+_OF_PEOPLE = frozenset({"write", "interact"})
+"""What it takes to change what is stored of a person."""
 _ASSETS = "static/"
 SIGN_IN = "sign-in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRoute:
-    """A page: what shows it, and what takes its form, for which a session needs ``scopes``."""
+    """A page: what shows it, and what takes its form, for which a session needs ``scopes``; a public one needs none."""
 
     show: PageHandler | None = None
     change: PageHandler | None = None
     admin: bool = False
+    is_public: bool = False
     scopes: Collection[str] = _WRITE
 
     def handler(self, method: str) -> PageHandler | None:
@@ -39,8 +55,23 @@ class PageRoute:
 
 
 ROUTES: Mapping[str, PageRoute] = {
+    "": PageRoute(show=overview.overview),
     "search": PageRoute(show=searching.search),
+    "pieces": PageRoute(show=searching.pieces),
+    "piece": PageRoute(show=piece.piece, change=changing.change_piece),
+    "user": PageRoute(show=user.user, change=user.change_user, scopes=_OF_PEOPLE),
+    "health": PageRoute(show=health.health, change=health.change_vocabulary),
+    "settings": PageRoute(show=settings.settings, change=settings.change_settings),
     "titles": PageRoute(show=searching.titles),
+    "front": PageRoute(show=front.front),
+    "lists": PageRoute(show=lists.lists, change=lists.change_list),
+    "placements": PageRoute(show=placement.placements),
+    "placement": PageRoute(show=placement.placement, change=placement.change_placement),
+    "results": PageRoute(show=results.results, change=results.decide),
+    "card": PageRoute(show=card.card),
+    "public-card": PageRoute(show=card.public_card, is_public=True),
+    "proposals": PageRoute(show=proposals.proposals, change=proposals.begin),
+    "proposal": PageRoute(show=proposals.proposal, change=proposals.decide),
     "try": PageRoute(show=trying.trying, change=trying.try_piece),
     "sign-out": PageRoute(change=signing.sign_out, scopes=()),
     "accounts": PageRoute(show=signing.accounts, change=signing.choose_account, scopes=()),
@@ -120,6 +151,8 @@ class _DeskRequest:
         request, entrance = self._request, self._entrance
         # In this order a form is read only for who is signed in, and believed only with the session's proof.
         await entrance.enter()
+        if route.is_public:
+            return PageVisit(site=self._site, entrance=entrance, request=request, session=ANYBODY)
         session = await session_of(request, entrance)
         await entrance.count(session)
         if route.admin and not session.admin:

@@ -73,14 +73,14 @@ def score(value: float) -> str:
     return f"{value:.4f}"
 
 
-def moment(milliseconds: int) -> str:
+def moment(time: datetime) -> str:
     """Return a moment to the minute, UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def day(number: int) -> str:
-    """Return a UTC day by its number since 1970."""
-    return datetime.fromtimestamp(number * 86_400, UTC).strftime("%Y-%m-%d")
+def day(number: int | str) -> str:
+    """Return a UTC day by its number since 1970, or as the interface has written it."""
+    return number if isinstance(number, str) else datetime.fromtimestamp(number * 86_400, UTC).strftime("%Y-%m-%d")
 
 
 def language(code: str) -> str:

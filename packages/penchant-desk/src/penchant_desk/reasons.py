@@ -1,13 +1,24 @@
-"""Lists with their reasons: entries with bars whose parts are the reasons' shares, from the interface's own answers."""
+"""Lists with their reasons: entries with bars whose parts are the reasons' shares, from the interface's own answers.
 
-from collections.abc import Mapping, Sequence
+A page has a list with its choices and the question why a piece is in it or not.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penchant_client.records import Settings
+from penchant_client.requests import Request
 from penchant_desk.filters import short
+from penchant_desk.pieces import CalledPiece, labels_of, piece_called, piece_tiles
+from penchant_desk.site import PageVisit, Section, section
 
 SHOWN_REASONS = 4
 """Reasons of an entry that are named; the rest is one."""
+NEAR = 6
+"""Pieces that are offered where none is called as was typed."""
+ALGORITHMS = ("jaccard", "cosine")
 SHOWN_IN_LINE = 2
 """Reasons that stand below a picture."""
 SHOWN_CAUSES = 2
@@ -164,3 +175,118 @@ def _cause(fields: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 def _rule(rule: Mapping[str, Any]) -> str:
     """Return what moved a piece in words; places on the list are counted from 1 for people."""
     return f"{rule['rule']}, number {rule['position'] + 1}" if "position" in rule else str(rule["rule"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExclusionReason:
+    """Why a piece is not in a list, and what would bring it in, in words."""
+
+    code: str
+    detail: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingInList:
+    """The standing of a piece in a list: its rank, its entry as it would be there, or the reasons why it is not."""
+
+    rank: int | None
+    entry: PieceReasons | None
+    reasons: Sequence[ExclusionReason]
+
+
+def standing(place: Mapping[str, Any], labels: Mapping[str, str]) -> StandingInList:
+    """Return the standing of a piece from an answer of one of the two ``why`` operations."""
+    entry = None
+    if place["why"] is not None:
+        longest = max(_length(place["why"]), 0.0) if "parts" in place["why"] else 1.0
+        entry = _entry({**place, "id": place["contentId"]}, labels, longest)
+    reasons = [
+        ExclusionReason(code=each["code"], detail=each["detail"], remedy=remedy_text(each["remedy"]))
+        for each in place["reasons"]
+    ]
+    return StandingInList(rank=place["rank"], entry=entry, reasons=reasons)
+
+
+_REMEDIES = {
+    "limit": "show at least {}.",
+    "take": "show at least {}.",
+    "at": "ask for the day {}.",
+    "catalogs": "ask in the catalogs {}.",
+    "min-version": "wait for version {}.",
+    "include-seen": "show what the person knows already, too.",
+    "fill": "fill the list with what nothing speaks for.",
+}
+_REMOVALS = {
+    "blacklist": "take it off the blacklist.",
+    "catalogs": "ask without catalogs.",
+    "at": "ask for now.",
+}
+
+
+def remedy_text(remedy: Mapping[str, Any] | None) -> str:
+    """Return a remedy of the interface in words, "" for none."""
+    if not remedy:
+        return ""
+    name, value = next(iter(remedy.items()))
+    if name == "remove":
+        return _REMOVALS.get(value, f"leave out {value}.")
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return _REMEDIES.get(name, name + ": {}.").replace("{}", shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonedList:
+    """How a page asks for its list, of so many entries with these options, and why a piece is in it or not.
+
+    ``relative`` makes the longest bar as long as can be.
+    """
+
+    request: Callable[[Mapping[str, Any]], Request[Any]]
+    why: Callable[[str, Mapping[str, Any]], Request[Any]]
+    relative: bool = False
+
+
+async def list_values(visit: PageVisit, settings: Settings, asked: ReasonedList, *, shown: int) -> dict[str, Any]:
+    """Return what a page shows of a list: its first entries, by what they were chosen, and why a piece is in it or not.
+
+    Reasons take longest, so that only what is ``shown`` has them.
+    """
+    algorithm, catalogs, other = visit.text("algo"), visit.text("catalogs"), visit.text("other")
+    names = [name.strip() for name in catalogs.split(",") if name.strip()]
+    # An algorithm that there is not is the default.
+    options = {"algo": algorithm if algorithm in ALGORITHMS else None, "catalogs": names or None}
+    listed, (called, why) = await asyncio.gather(
+        section(_entries_of(visit, asked, options | {"limit": shown, "explain": True})),
+        _why(visit, asked, other, options),
+    )
+    # As numbers a list is a table, which has no cards.
+    with_cards = () if visit.text("view") == "numbers" else listed.value or ()
+    return {
+        "near": () if called is None or called.id is not None else called.near[:NEAR],
+        "listed": listed,
+        "cards": await piece_tiles(visit, settings, [each.id for each in with_cards]),
+        "chosen": {"algo": algorithm, "catalogs": catalogs, "other": other},
+        "why": why,
+    }
+
+
+async def _entries_of(visit: PageVisit, asked: ReasonedList, options: Mapping[str, Any]) -> list[PieceReasons]:
+    answer = await visit.client.send(asked.request(options))
+    return entries(answer, await labels_of(visit, ids_of(answer)), relative=asked.relative)
+
+
+async def _why(
+    visit: PageVisit, asked: ReasonedList, other: str, options: Mapping[str, Any]
+) -> tuple[CalledPiece | None, Section | None]:
+    """Return which piece a text means, and its standing in a list; nothing where nothing was asked."""
+    if not other:
+        return None, None
+    called = await piece_called(visit, other)
+    # What is neither a title nor an id is told as an unknown piece.
+    return called, await section(_standing_of(visit, asked, called.id or other, options))
+
+
+async def _standing_of(visit: PageVisit, asked: ReasonedList, other: str, options: Mapping[str, Any]) -> StandingInList:
+    place = await visit.client.send(asked.why(other, options))
+    return standing(place, await labels_of(visit, [other, *ids_of({"content": [{**place, "id": other}]})]))

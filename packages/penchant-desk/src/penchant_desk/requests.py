@@ -3,6 +3,7 @@
 A form counts as ours if the browser names our own origin, and if it carries what only our page could know.
 """
 
+import hashlib
 import hmac
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ FORM = "application/x-www-form-urlencoded"
 MAX_FORM_BYTES = 2 * 1024 * 1024
 """The largest form: a page of a list, whose ids may have 500 characters of 12 bytes each."""
 MAX_FIELDS = 5_000
+MARK_BYTES = 12
 PROOF = "proof"
 """The hidden field of every form, which no other site's form can have."""
 
@@ -60,6 +62,14 @@ class FormFields:
         """Return the numbers in the fields of these names, but for those left blank; what is no number stays a text."""
         texts = {name: self.text(prefix + name) for name in names}
         return {name: number_in(text) for name, text in texts.items() if text.strip()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormFault:
+    """What is wrong with a form, and where, by a pointer into its members; nowhere in particular without one."""
+
+    detail: str
+    pointer: str | None = None
 
 
 class PageRequest:
@@ -166,6 +176,11 @@ class PageRequest:
             raise own_problem(
                 "foreign-form", "The form is of another session. Open its page again and send it from there."
             )
+
+
+def mark_of(body: bytes) -> str:
+    """Return a text that differs between two states of what an answer's body shows."""
+    return hashlib.blake2b(body, digest_size=MARK_BYTES).hexdigest()
 
 
 def number_in(text: str) -> int | float | str:

@@ -41,6 +41,12 @@ class DeskSession:
         return self
 
 
+ANYBODY = DeskSession(
+    key_id="", admin=False, role="", plan="", features=frozenset(), scopes=frozenset(), token="", proof=""
+)
+"""Whoever looks at a public page, signed in or not."""
+
+
 class Entrance(Protocol):
     """Where a request comes in."""
 

@@ -4,8 +4,7 @@ Nothing that a page shows is taken for markup, and nothing on it comes from else
 """
 
 import asyncio
-import hashlib
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import unescape
@@ -16,11 +15,12 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from penchant_client import AsyncClient, ClientError, ServiceError, operations
+from penchant_client.records import ProblemFault
 from penchant_client.requests import Request
 from penchant_desk.filters import FILTERS
 from penchant_desk.images import image_sources
 from penchant_desk.problems import PageProblem, invalid, unknown_page
-from penchant_desk.requests import FormFields, PageRequest, PageResponse
+from penchant_desk.requests import FormFields, PageRequest, PageResponse, mark_of
 from penchant_desk.sessions import VIEWER, DeskSession, Entrance
 
 T = TypeVar("T")
@@ -51,7 +51,6 @@ _HEADERS = {
     "x-frame-options": "DENY",
 }
 _YEAR_S = 365 * 24 * 3600
-_TAG_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +141,7 @@ class DeskSite:
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
             body = resources.files("penchant_desk").joinpath("static", name).read_bytes()
-            self._assets[name] = (body, hashlib.blake2b(body, digest_size=_TAG_BYTES).hexdigest())
+            self._assets[name] = (body, mark_of(body))
 
     @cached_property
     def _templates(self) -> Environment:
@@ -278,7 +277,19 @@ async def section(making: Awaitable[Any]) -> Section:
         return Section(faults=faults_of(error))
 
 
+def missing_feature(visit: PageVisit, *features: str) -> Section | None:
+    """Return a section that says which feature the plan lacks, the first of some; ``None`` where it has them all."""
+    missing = next((each for each in features if not visit.may(each)), None)
+    if missing is None:
+        return None
+    return Section(faults=(f"The key's plan {visit.session.plan!r} does not include the feature {missing!r}.",))
+
+
 def faults_of(error: ServiceError) -> tuple[str, ...]:
     """Return what is wrong, each fault with its place where it has one."""
-    placed = tuple(f"{fault.pointer or fault.parameter}: {fault.detail}" for fault in error.errors)
-    return placed or (error.detail,)
+    return faults_in(error.errors, error.detail)
+
+
+def faults_in(faults: Iterable[ProblemFault] | None, detail: str) -> tuple[str, ...]:
+    """Return faults in words, each with its place; the detail where there is none."""
+    return tuple(f"{fault.pointer or fault.parameter}: {fault.detail}" for fault in faults or ()) or (detail,)

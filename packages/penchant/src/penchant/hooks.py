@@ -60,11 +60,12 @@ class Mount:
 class PersonExport:
     """What a package adds to the export of a person: the ``members`` of a record, which ``read`` makes of one.
 
+    The number that it is given, if any, is how many entries of a kind are asked for, the newest.
     In ``members`` a type that stands for moments is described as a time (`penchant.wire.schemas.TimeText`).
     """
 
     members: Any
-    read: "Callable[[Services, View, str], Awaitable[Record]]"
+    read: "Callable[[Services, View, str, int | None], Awaitable[Record]]"
 
 
 ListReader = Callable[["SourceHead", str, str, str], object | None]

@@ -2,9 +2,8 @@
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 MAX_ENTRIES = 20_000
 """Keywords that a source's vocabulary names, all together (interface, section 11)."""
@@ -13,14 +12,6 @@ MAX_ENTRIES = 20_000
 def keyword_name(category: str, keyword: str) -> str:
     """Return how a vocabulary names a keyword."""
     return f"{category}/{keyword}"
-
-
-class AliasChange(NamedTuple):
-    """What a keyword stands for now, and stood for before; ``None`` where it was no alias."""
-
-    name: str
-    now: str
-    former: str | None
 
 
 @dataclass(frozen=True)
@@ -58,23 +49,6 @@ class Vocabulary:
         added = {name: kept.get(target, target) for name, target in other.aliases.items()}
         aliases = {name: added.get(target, target) for name, target in kept.items()} | added
         return Vocabulary(aliases, (self.ignored | other.ignored) - aliases.keys())
-
-    def changes_since(self, before: "Vocabulary") -> list[AliasChange]:
-        """Return which aliases are new, or stand for something else than before."""
-        changes = [AliasChange(name, now, before.aliases.get(name)) for name, now in self.aliases.items()]
-        return [change for change in changes if change.former != change.now]
-
-    def without(self, changes: Iterable[AliasChange]) -> "Vocabulary | None":
-        """Return this vocabulary with some changes taken back; ``None`` where one of them holds no more."""
-        aliases = dict(self.aliases)
-        for name, now, former in changes:
-            if aliases.get(name) != now:
-                return None
-            if former is None:
-                del aliases[name]
-            else:
-                aliases[name] = former
-        return Vocabulary(aliases, self.ignored)
 
     def read(self, category: str, keyword: str) -> tuple[str, str] | None:
         """Return the category and keyword that a keyword counts as; ``None`` where it counts for nothing."""

@@ -64,7 +64,7 @@ class Greeted(Record, frozen=True, kw_only=True, omit_defaults=True):
     greeted: bool = False
 
 
-async def _greeted(services: Services, view: View, user_id: str) -> Greeted:
+async def _greeted(services: Services, view: View, user_id: str, _limit: int | None) -> Greeted:
     is_greeted = services.database.storage.store(GreetingStore).is_greeted
     return Greeted(greeted=await services.database.in_thread(is_greeted, view.head.source_id, user_id))
 

@@ -55,7 +55,7 @@ def _take_words_for_numbers(module: ModuleType) -> None:
 _FAULTS = {
     "penchant.web.curation": _fail_on_great_numbers,
     "penchant.web.content": _dawdle_over_objects,
-    "penchant.web.dashboard.forms": _take_words_for_numbers,
+    "penchant_desk.requests": _take_words_for_numbers,
 }
 
 

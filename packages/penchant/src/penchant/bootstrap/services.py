@@ -189,7 +189,7 @@ def wire(
         words=words,
         lists=lists,
         previews=Previews(database, views, inputs),
-        browsing=SourceBrowser(database, views, metrics, clock=present),
+        browsing=SourceBrowser(database),
         search=SourceSearch(database, clock=present),
         health=health,
         audience_health=AudienceHealth(views, clock=present),

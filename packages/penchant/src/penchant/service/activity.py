@@ -6,10 +6,10 @@ from typing import Self
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
-from penchant.live.views import View
 from penchant.service import Services
+from penchant.service.content import settings_now
 from penchant.service.outcomes import ListOutcomes, OutcomeCounts, list_outcomes
-from penchant.service.people import oldest_kept
+from penchant.storage import SourceHead
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.model import DAY_MS, InteractionType
 
@@ -62,23 +62,23 @@ class ActivityCounter:
         """Return the counter over what the service stores."""
         return cls(services.database, list_outcomes(services), clock=services.clock)
 
-    async def daily(self, view: View, days: int) -> SourceActivity:
+    async def daily(self, head: SourceHead, days: int) -> SourceActivity:
         """Return what happened on each of so many days, today the last, as far as the retention reaches."""
         today = self._clock.today()
         first = today - days + 1
         daily = {day: DailyActivity(day) for day in range(first, today + 1)}
-        rows = await self._interactions(view, max(first * DAY_MS, oldest_kept(view, self._clock.now_ms())))
+        settings = await settings_now(self._database, head.account_id, head.name)
+        rows = await self._interactions(head, max(first, settings.oldest_day(today)) * DAY_MS)
         for day, kind, count in rows:
             # What is said to have happened a few minutes from now may be of tomorrow.
             if day in daily:
                 daily[day].interactions[kind] = count
-        for each in await self._outcomes.by_day(view, first, today):
+        for each in await self._outcomes.by_day(head, first, today):
             daily[each.day].lists[each.name] = each.counts
         return SourceActivity(list(daily.values()), sum(count for _, _, count in rows) < MAX_COUNTED)
 
-    async def _interactions(self, view: View, since: int) -> Sequence[tuple[int, InteractionType, int]]:
+    async def _interactions(self, head: SourceHead, since: int) -> Sequence[tuple[int, InteractionType, int]]:
         """Return the interactions by day and type, counted once for each version of them."""
-        head = view.head
         key = (head.source_id, head.incarnation)
         known = self._counted.get(key)
         if known is not None and (known.version, known.since) == (head.interactions_version, since):

@@ -3,7 +3,7 @@
 Used by keys with the admin role and by the command line alike. Never the data of a source.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
@@ -123,9 +123,14 @@ def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditQuery:
-    """Which entries of the audit log are asked for; ``before`` is a moment in nanoseconds since 1970 UTC."""
+    """Which entries of the audit log are asked for; ``before`` is a moment in nanoseconds since 1970 UTC.
+
+    ``name`` is what was changed is called in its source.
+    """
 
     actor: str | None = None
+    action: str | None = None
+    name: str | None = None
     before: int | None = None
     limit: int
 
@@ -161,7 +166,13 @@ def read_audit(
 ) -> AuditPage:
     """Return a page of the audit log: of all accounts, of one, or of a source of it."""
     found = storage.accounts.list_audit(
-        account_id=account_id, source=source, actor=query.actor, before=query.before, limit=query.limit + 1
+        account_id=account_id,
+        source=source,
+        subject=None if query.name is None else f"{source}/{query.name}",
+        action=query.action,
+        actor=query.actor,
+        before=query.before,
+        limit=query.limit + 1,
     )
     entries = found[: query.limit]
     return AuditPage(entries, entries[-1].moment if len(found) > query.limit else None)
@@ -204,8 +215,10 @@ class Administration:
         storage, account_id = self._database.storage, access.account_id
         return await self._database.in_thread(read_audit, storage, query, account_id=account_id, source=source)
 
-    async def own_account(self, access: Access, *, skip: int, limit: int | None) -> OwnAccount[str]:
-        """Return what a key may do, and the sources of its account."""
+    async def own_account(
+        self, access: Access, *, skip: int, limit: int | None, indexed_version: Callable[[int, str], int | None]
+    ) -> OwnAccount[str]:
+        """Return what a key may do, and the sources of its account; ``indexed_version`` is what the process has."""
         accounts, sources = self._database.storage.accounts, self._database.storage.sources
         name = await self._database.promptly(accounts.name_of, access.account_id)
         heads = await self._database.promptly(sources.list_of, access.account_id)
@@ -223,6 +236,7 @@ class Administration:
                     source=head.name,
                     pieces=head.piece_count,
                     version=head.version,
+                    indexed_version=indexed_version(head.account_id, head.name),
                     created_at=format_timestamp(head.created_at),
                     updated_at=format_timestamp(head.changed_at),
                 )

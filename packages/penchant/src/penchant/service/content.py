@@ -22,6 +22,8 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
+from msgspec import UNSET
+
 from penchant.enrichment import rule_of
 from penchant.errors import RateExceeded, UnknownPiece, UnknownSource, invalid_parameter
 from penchant.live.database import AsyncStorage
@@ -373,6 +375,7 @@ class Content:
             indexed_version=head.version,
             created_at=format_timestamp(head.created_at),
             updated_at=format_timestamp(head.changed_at),
+            words_pending=view.reading.rule != rule_of(view.settings) or UNSET,
         )
 
     async def piece(

@@ -22,7 +22,7 @@ from penchant.service.outcomes import DayOutcomes, ListOpenings, OutcomeCounts, 
 from penchant.service.placements.results import Results, ResultsRequest
 from penchant.service.placements.versions import Placements
 from penchant.service.rows import RowServices
-from penchant.storage import AuditEntry
+from penchant.storage import AuditEntry, SourceHead
 from penchant.storage.impressions import ImpressionStore, ShownCount
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED, PlacementDay
 from penchant.wire.placement_answers import PlacementResults, PlacementVersion
@@ -230,11 +230,11 @@ class Desk:
     async def unseen(self, view: View) -> UnseenPieces | None:
         """Return what of the catalogue no row showed, as `seen` tells."""
         seen = await self.seen(view)
-        return None if seen is None else UnseenPieces(seen.since, seen.unseen_count, seen.unseen)
+        return None if seen is None else UnseenPieces(seen.since, seen.unseen_count, seen.unseen, len(seen.pieces))
 
-    async def by_day(self, view: View, first: int, last: int) -> list[DayOutcomes]:
+    async def by_day(self, head: SourceHead, first: int, last: int) -> list[DayOutcomes]:
         """Return what each row showed on each of some days, and what came of it."""
-        head, count_by_day = view.head, self._database.storage.store(ImpressionStore).count_by_day
+        count_by_day = self._database.storage.store(ImpressionStore).count_by_day
         counted = await self._database.in_thread(
             count_by_day, head.source_id, head.incarnation, (first, last), (LISTS, *_KINDS), limit=MAX_COUNT_ROWS
         )
@@ -277,11 +277,6 @@ class Desk:
     async def changes(self, view: View) -> list[AuditEntry]:
         """Return the latest changes of a source, newest first."""
         return await self._database.promptly(self._changes, view)
-
-    async def change_of(self, view: View, action: str, name: str) -> AuditEntry | None:
-        """Return the latest change of this kind of what belongs to a source, such as who hid a piece."""
-        find = self._database.storage.accounts.find_change
-        return await self._database.promptly(find, view.head.account_id, action, f"{view.head.name}/{name}")
 
     def _changes(self, view: View) -> list[AuditEntry]:
         head = view.head

@@ -27,7 +27,7 @@ from penchant.service.placements.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementLists, answers_by, previewed
 from penchant.service.placements.versions import PlacementInForce, Placements, placements_of, planned
 from penchant.service.shares import heavy_shares
-from penchant.wire.drafts.answers import DraftEffect, PlacementEffect, ReachEffect
+from penchant.wire.drafts.answers import DraftEffect, EffectFigures, PlacementEffect, ReachEffect, SideFigures
 from penchant.wire.drafts.edits import MAX_EFFECT, DraftEdits, EffectWish
 from penchant.wire.explanations import PreviewedList
 from penchant.wire.placement_answers import PlacementResult, PreviewedPlacement
@@ -55,39 +55,13 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSubject:
-    """Whose lists an effect shows, and how long."""
+    """Whose lists an effect shows, and how long; of ``active`` people, and how long all pieces are looked at."""
 
     users: Sequence[str]
     pieces: Sequence[str]
     take: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideFigures:
-    """What lists of people show on one side: different pieces, the lists' variety (0 to 1), and the part of new pieces.
-
-    The latter two are ``None`` where there is nothing to tell; they are defined as those of cards of rows.
-    """
-
-    pieces: int
-    variety: float | None
-    newness: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectFigures:
-    """How the lists of people that an effect has move: how many of how many, and by how many pieces as a rule.
-
-    ``gaining`` pieces come into more of these lists than before, ``risen`` of them were in none.
-    """
-
-    lists: int
-    moved: int
-    moves: int
-    gaining: int
-    risen: int
-    before: SideFigures
-    after: SideFigures
+    active: int = 0
+    reach_s: float = REACH_S
 
 
 class DraftEffects:
@@ -104,7 +78,7 @@ class DraftEffects:
 
     async def subject(self, view: View, wish: EffectWish, *, with_people: bool) -> EffectSubject:
         """Return whose lists are to be shown: those named, or the most active ones, people only ``with_people``."""
-        users, pieces = wish.users, wish.pieces
+        users, pieces, people = wish.users, wish.pieces, 0
         if users is None or pieces is None:
             active = await self._database.promptly(
                 self._database.storage.people.list_active,
@@ -113,17 +87,17 @@ class DraftEffects:
                 newest=NEWEST_INTERACTIONS,
             )
             if users is None:
-                users = tuple(active[0]) if with_people else ()
+                people = len(active[0]) if with_people else 0
+                users = tuple(active[0][: min(people, wish.most)])
             if pieces is None:
                 known = [each for each in active[1] if view.knows(each)]
                 # Where nobody did anything yet: some pieces of all of them.
-                pieces = tuple(known or islice(spread_ids(view.snapshot, MAX_EFFECT), MAX_EFFECT))
-        return EffectSubject(users=users, pieces=pieces, take=wish.take)
+                pieces = tuple(known or islice(spread_ids(view.snapshot, MAX_EFFECT), MAX_EFFECT))[: wish.most]
+        reach_s = REACH_S if wish.reach else 0.0
+        return EffectSubject(users=users, pieces=pieces, take=wish.take, active=people, reach_s=reach_s)
 
-    async def effect(
-        self, view: View, edits: DraftEdits, subject: EffectSubject, *, reach_s: float = REACH_S
-    ) -> DraftEffect:
-        """Return what publishing edits would change; all pieces are looked at for ``reach_s`` seconds.
+    async def effect(self, view: View, edits: DraftEdits, subject: EffectSubject) -> DraftEffect:
+        """Return what publishing edits would change.
 
         Raises:
             UnknownPiece: the source has no such piece, and the draft brings none.
@@ -156,14 +130,10 @@ class DraftEffects:
                 )
                 without += ["/settings/interactionWeights", "/settings/retentionDays"]
                 sides = await self._previews.sides(view, replace(after, settings=kept), with_people=with_people)
-            return await self._worked_out(sides, edits, subject, without, reach_s)
-
-    async def figures(self, view: View, effect: DraftEffect) -> EffectFigures:
-        """Return figures of the lists of people in an effect, those in placements too; of keywords as they are."""
-        return await self._database.in_thread(_figures, view, effect, self._lists.now(view))
+            return await self._worked_out(view, sides, edits, subject, without)
 
     async def _worked_out(
-        self, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str], reach_s: float
+        self, view: View, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str]
     ) -> DraftEffect:
         async def near(piece_id: str) -> PreviewedList:
             try:
@@ -177,9 +147,23 @@ class DraftEffects:
         pieces = await _in_time(near, subject.pieces)
         users = await _in_time(suited, subject.users)
         placements, missing = await self._in_placements(sides, edits, subject, without)
-        reach = await self._database.in_thread(_reach, sides, edits, self._lists.now(sides.views[0]), reach_s)
+        now = self._lists.now(sides.views[0])
+        reach = await self._database.in_thread(_reach, sides, edits, now, subject.reach_s)
         left = missing + len(subject.pieces) - len(pieces) + len(subject.users) - len(users)
-        return DraftEffect(users=users, pieces=pieces, placements=placements, reach=reach, left=left, without=without)
+        lists: list[PreviewedList | PreviewedPlacement] = [*users]
+        lists += (each for placed in placements for each in placed.lists)
+        # By keywords as they are.
+        figures = await self._database.in_thread(_figures, view, lists, self._lists.now(view))
+        return DraftEffect(
+            users=users,
+            pieces=pieces,
+            placements=placements,
+            reach=reach,
+            left=left,
+            without=without,
+            active=subject.active,
+            figures=figures,
+        )
 
     async def _in_placements(
         self, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str]
@@ -227,9 +211,7 @@ class DraftEffects:
         return previewed(user, None if old is None else await listed(0, old), await listed(1, new))
 
 
-def _figures(view: View, effect: DraftEffect, now: int) -> EffectFigures:
-    lists: list[PreviewedList | PreviewedPlacement] = [*effect.users]
-    lists += (each for placed in effect.placements for each in placed.lists)
+def _figures(view: View, lists: Sequence[PreviewedList | PreviewedPlacement], now: int) -> EffectFigures:
     before = [[piece.id for piece in each.before] for each in lists]
     after = [[piece.id for piece in each.after] for each in lists]
     counts = [Counter(itertools.chain.from_iterable(side)) for side in (before, after)]

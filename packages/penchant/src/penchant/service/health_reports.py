@@ -72,21 +72,16 @@ class HealthReports:
         """Return the reports over what the service finds out."""
         return cls(services.health, services.audience_health, list_outcomes(services))
 
-    async def by_now(self, view: View) -> tuple[Findings, AudienceStanding]:
-        """Return what is found about a source, waiting a little for what is being made, and how its audience stands."""
+    async def by_now(self, view: View, wait_s: float) -> tuple[Findings, AudienceStanding]:
+        """Return what is found about a source, waiting so long for what is being made, and how its audience stands."""
         standing, likes = await self._audience.standing(view)
         findings = self._health.findings(view, likes)
-        deadline = asyncio.get_running_loop().time() + WAIT_S
+        deadline = asyncio.get_running_loop().time() + wait_s
         while not findings.done and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(STEP_S)
             # The same view each time: findings are of one version.
             findings = self._health.findings(view, likes)
         return findings, standing
-
-    async def what_a_like_is(self, view: View) -> str:
-        """Return in a sentence what a full like is in a source, "" where that is still being found out."""
-        standing, likes = await self._audience.standing(view)
-        return mix_sentence(like_mix(view, self._health.findings(view, likes), standing))
 
     async def unseen(self, view: View) -> UnseenPieces | None:
         """Return what no list showed lately; ``None`` while that is counted, and where nobody knows."""
@@ -130,10 +125,12 @@ def _unreached_finding(found: UnreachedPieces) -> UnreachedFinding:
 
 
 def _unseen_finding(found: UnseenPieces) -> UnseenFinding[str]:
-    return UnseenFinding(count=found.total, examples=found.pieces, since=format_timestamp(found.since))
+    since = format_timestamp(found.since)
+    return UnseenFinding(count=found.total, examples=found.pieces, since=since, shown=found.shown)
 
 
-def _fall_answer(fall: KappaFallText) -> TellingFall:
+def fall_answer(fall: KappaFallText) -> TellingFall:
+    """Return how kappa has halved as the interface has it."""
     openers = [RowShare(placement=each.name, title=each.title, opened=each.opened) for each in fall.openers]
     days = list(map(format_day, fall.days))
     return TellingFall(before=fall.before, now=fall.now, days=days, likes=fall.likes, placements=openers)
@@ -166,7 +163,10 @@ def _like_findings(
         age_seconds=standing.age_s,
         tells=standing.telling,
         grade=telling_grade(standing.telling),
-        categories=[CategoryTells(category=each.name, tells=each.telling) for each in judged.categories]
+        categories=[
+            CategoryTells(category=each.name, tells=each.telling, grade=telling_grade(each.telling))
+            for each in judged.categories
+        ]
         if judged
         else (),
         people=judged.people if judged else 0,
@@ -178,7 +178,7 @@ def _like_findings(
         types=[TypeShare(type=each.type.value, count=each.likes, grade=each.grade) for each in mix],
         full_like=mix_sentence(mix),
         full_weight=standing.full.weight / standing.full.likes,
-        fall=None if fall is None else _fall_answer(fall),
+        fall=None if fall is None else fall_answer(fall),
     )
 
 

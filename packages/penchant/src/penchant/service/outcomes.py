@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from penchant.hooks import packages
 from penchant.live.views import View
 from penchant.service import Services
+from penchant.storage import SourceHead
 
 
 class OutcomeCounts(NamedTuple):
@@ -26,11 +27,12 @@ class DayOutcomes(NamedTuple):
 
 
 class UnseenPieces(NamedTuple):
-    """How many pieces that may be shown no list showed since a moment, and some of them."""
+    """How many pieces that may be shown no list showed since a moment, some of them, and how many were shown."""
 
     since: int
     total: int
     pieces: Sequence[str]
+    shown: int
 
 
 class ListOpenings(NamedTuple):
@@ -44,7 +46,7 @@ class ListOpenings(NamedTuple):
 class ListOutcomes(Protocol):
     """What is known of what people were shown, by the names of lists."""
 
-    async def by_day(self, view: View, first: int, last: int) -> Iterable[DayOutcomes]:
+    async def by_day(self, head: SourceHead, first: int, last: int) -> Iterable[DayOutcomes]:
         """Return the outcomes of the days from one to another."""
         ...
 
@@ -60,7 +62,7 @@ class ListOutcomes(Protocol):
 class NoOutcomes:
     """Outcomes where no package records any."""
 
-    async def by_day(self, _view: View, _first: int, _last: int) -> Iterable[DayOutcomes]:
+    async def by_day(self, _head: SourceHead, _first: int, _last: int) -> Iterable[DayOutcomes]:
         """Return none."""
         return ()
 

@@ -6,7 +6,7 @@ Interactions are read by one statement, so that nothing that is written meanwhil
 import contextlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import StorageUnavailable
@@ -118,9 +118,9 @@ class People:
         query = self._query(view, user_id, selection, pages=False)
         return await self._database.in_thread(self._read_in_catalogs, view, query, selection)
 
-    async def export(self, view: View, user_id: str) -> StoredPerson:
-        """Return all that is stored of a person and not past its retention."""
-        query = self._query(view, user_id, InteractionSelection(), pages=False)
+    async def export(self, view: View, user_id: str, limit: int | None = None) -> StoredPerson:
+        """Return all that is stored of a person and not past its retention; of interactions the newest, if limited."""
+        query = replace(self._query(view, user_id, InteractionSelection(), pages=False), limit=limit)
         return await self._database.in_thread(self._database.storage.people.read, view.head.source_id, query)
 
     async def preferences(self, view: View, user_id: str) -> Preferences:

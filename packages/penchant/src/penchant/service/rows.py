@@ -75,8 +75,8 @@ def publication(services: Services, election: Election) -> BackgroundTask:
     return BackgroundTask(name="drafts", interval_s=5.0, work=publish_due, elected=election)
 
 
-async def _impressions_of(services: Services, view: View, user_id: str) -> PersonImpressions[str]:
-    stored = await services.of(RowServices).impressions.of_person(view, user_id)
+async def _impressions_of(services: Services, view: View, user_id: str, limit: int | None) -> PersonImpressions[str]:
+    stored = await services.of(RowServices).impressions.of_person(view, user_id, limit)
     return PersonImpressions(
         impressions=tuple(
             ExportedImpression(
@@ -84,6 +84,7 @@ async def _impressions_of(services: Services, view: View, user_id: str) -> Perso
                 variant=each.variant,
                 content_id=each.piece_id,
                 position=each.position or None,
+                made_at=format_timestamp(each.made_at),
                 timestamp=format_timestamp(each.shown_at),
                 led_to=tuple(kind.value for kind in each.led_to),
             )

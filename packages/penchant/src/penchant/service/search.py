@@ -55,7 +55,6 @@ MAX_TERM_TABLES = 8
 MAX_COUNTED_SOURCES = 64
 """Sources whose categories are remembered, each until its next version."""
 FEW_ACTS = 3
-MAX_TO_TRY = 6
 _LAST_CODE_POINT = "\U0010ffff"
 _MARKS = "\"'([{.,:;!?-–—«»„“”‘’"  # noqa: RUF001  # what stands around words
 
@@ -109,14 +108,6 @@ class PeoplePage:
     is_complete: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleToTry:
-    """People whose lists are worth a look: who did most lately, and who did little yet."""
-
-    active: Sequence[str]
-    few: Sequence[str]
-
-
 class SourceSearch:
     """Searches sources."""
 
@@ -165,19 +156,27 @@ class SourceSearch:
         is_complete = view.head.interactions_version <= NEWEST_PEOPLE
         return PeoplePage(people=found[skip : skip + limit], count=len(found), is_complete=is_complete)
 
-    async def active_people(self, view: View, *, skip: int, limit: int) -> PeoplePage:
-        """Return the people of the newest interactions, those of most of them first, ties by id."""
+    async def active_people(self, view: View, *, known: str | None = None, skip: int, limit: int) -> PeoplePage:
+        """Return the people of the newest interactions, those of most of them first, ties by id.
+
+        ``known`` limits them to those of few (`little`), then of the fewest first, or to others (`well`).
+        """
         counted = await self._database.promptly(self._count_newest, view)
+        if known is not None:
+            is_little = known == "little"
+            counted = [each for each in counted if (each[1] <= FEW_ACTS) == is_little][:: -1 if is_little else 1]
         people = [user_id for user_id, _ in counted]
         is_complete = view.head.interactions_version <= NEWEST_TO_TRY
         return PeoplePage(people=people[skip : skip + limit], count=len(people), is_complete=is_complete)
 
-    async def pieces_of(self, view: View, term: Term, *, skip: int, limit: int) -> SearchResult:
-        """Return the pieces that have exactly this keyword, ascending by id."""
+    async def pieces_of(
+        self, view: View, term: Term, *, after: str | None = None, skip: int, limit: int
+    ) -> SearchResult:
+        """Return the pieces that have exactly this keyword, ascending by id, from the one past an id on."""
         name = (view.head.account_id, view.head.name)
 
         def found() -> SearchResult:
-            ids = pieces_having(view.snapshot, term, after=None, limit=skip + limit)[skip:]
+            ids = pieces_having(view.snapshot, term, after=after, limit=skip + limit)[skip:]
             bodies = self._database.storage.pieces.read_some(*name, ids)
             where = f"{term.category}: {term.keyword}"
             hits = [
@@ -218,13 +217,6 @@ class SourceSearch:
             counted = await self._database.in_thread(categories, view.snapshot, await self._tables(view))
             self._categories.put(key, counted)
         return counted
-
-    async def people_to_try(self, view: View) -> PeopleToTry:
-        """Return some people of whom lists show something, of those who did something lately."""
-        counted = await self._database.promptly(self._count_newest, view)
-        few = [user_id for user_id, count in reversed(counted) if count <= FEW_ACTS]
-        active = [user_id for user_id, count in counted if count > FEW_ACTS]
-        return PeopleToTry(active=active[:MAX_TO_TRY], few=few[:MAX_TO_TRY])
 
     def _count_newest(self, view: View) -> list[tuple[str, int]]:
         since = oldest_kept(view, self._clock.now_ms())

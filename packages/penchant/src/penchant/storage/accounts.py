@@ -121,34 +121,36 @@ class AccountStore:
                 for row in connection.execute(statement)
             ]
 
-    def list_audit(
+    def list_audit(  # noqa: PLR0913  # what entries are found by
         self,
         *,
         account_id: int | None = None,
         source: str | None = None,
+        subject: str | None = None,
+        action: str | None = None,
         actor: str | None = None,
         before: int | None = None,
         limit: int = 100,
     ) -> list[AuditEntry]:
         """Return the newest entries of the audit log, newest first: of an account, of a source of it, of an actor.
 
-        ``before`` is a moment in nanoseconds since 1970 UTC. Whatever is asked for is found by an index.
+        ``subject`` and ``action`` are what was changed and what was done, ``before`` is a moment in nanoseconds since
+        1970 UTC. Whatever is asked for is found by an index.
         """
         conditions = []
-        if source is not None and account_id is not None:
+        if subject is not None:
+            conditions += [audit.c.account_id == account_id, audit.c.subject == subject]
+        elif source is not None and account_id is not None:
             conditions.append(audit.c.of_source == source_id(account_id, source))
         elif account_id is not None:
             conditions.append(audit.c.account_id == account_id)
+        if action is not None:
+            conditions.append(audit.c.action == action)
         if actor is not None:
             conditions.append(audit.c.actor == actor)
         if before is not None:
             conditions.append(audit.c.audit_id < before)
         return self._entries(*conditions, limit=limit)
-
-    def find_change(self, account_id: int, action: str, subject: str) -> AuditEntry | None:
-        """Return the latest entry of what was done to something of an account."""
-        own = (audit.c.account_id == account_id) & (audit.c.subject == subject)
-        return next(iter(self._entries(own, audit.c.action == action, limit=1)), None)
 
     def _entries(self, *conditions: ColumnElement[bool], limit: int) -> list[AuditEntry]:
         statement = (

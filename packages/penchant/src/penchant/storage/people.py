@@ -6,7 +6,6 @@ of what was seen knows people by it alone.
 """
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -138,15 +137,6 @@ class PeopleStore:
             # Each version was given to one row.
             is_whole=len(rows) == until - after,
         )
-
-    def count_by_day(
-        self, source_id: int, *, since: int, limit: int, until: int | None = None
-    ) -> list[tuple[int, int]]:
-        """Return UTC days with their numbers of interactions, ascending; as `count_by_type`."""
-        counts: Counter[int] = Counter()
-        for each, _, count in self.count_by_type(source_id, since=since, limit=limit, until=until):
-            counts[each] += count
-        return sorted(counts.items())
 
     def count_by_type(
         self, source_id: int, *, since: int, limit: int, until: int | None = None

@@ -44,6 +44,18 @@ ACTOR = Parameter(
     schema={"type": "string"},
     read=str,
 )
+ACTION = Parameter(
+    name="action",
+    description="Only changes of this kind, such as `blacklist.add`.",
+    schema={"type": "string"},
+    read=str,
+)
+SUBJECT = Parameter(
+    name="name",
+    description="Only changes of what is called so in the source: a piece by its id, all else by its name.",
+    schema={"type": "string"},
+    read=str,
+)
 BEFORE = Parameter(
     name="before",
     description="Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before.",

@@ -1,10 +1,11 @@
 """A source's pieces: submit, list, follow, read, delete."""
 
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
 from penchant.enrichment import enrichments
 from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_parameter
+from penchant.live.views import View
 from penchant.model import EncodedPiece, Scope, SourceSettings
 from penchant.service.changes import ChangePage, ChangeRequest, Changes, history_of
 from penchant.service.content import ListingPage
@@ -229,18 +230,33 @@ async def get_content(call: Call) -> Answer:
 )
 async def read_content(call: Call) -> Answer:
     """Read up to 1,000 pieces by their ids, in the order asked."""
-    included = call.values()["include"]
+    included = call.values()["include"] or ()
     ids = list(dict.fromkeys(await call.decode_body(lambda body: decode_asked(body, MAX_READ))))
     some = call.services.content.some
-    head, stored = await some(call.access, call.source, ids, included=included, min_version=call.min_version())
+    made = tuple(each for each in included if each != "terms")
+    head, stored = await some(call.access, call.source, ids, included=made, min_version=call.min_version())
     if call.is_in_browser:
         view = await call.view()
         moment = call.services.lists.now(view)
         public = {piece_id: public_body(body, view.settings, moment) for piece_id, body in stored.items()}
         stored = {piece_id: body for piece_id, body in public.items() if body is not None}
+    elif "terms" in included:
+        stored = _with_terms(await call.view(), stored)
     content = b",".join(stored[piece_id] for piece_id in ids if piece_id in stored)
     missing = encode([piece_id for piece_id in ids if piece_id not in stored])
     return Answer(body=b'{"content":[%s],"missing":%s}' % (content, missing), version=head.version)
+
+
+def _with_terms(view: View, stored: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the bodies of pieces with their terms by category, the heaviest first, of those that the index has."""
+    bodies = dict(stored)
+    for piece_id, body in stored.items():
+        categories: dict[str, dict[str, int]] = {}
+        found = view.snapshot.terms_of(piece_id) or {}
+        for term, weight in sorted(found.items(), key=lambda each: (each[0].category, -each[1], each[0].keyword)):
+            categories.setdefault(term.category, {})[term.keyword] = weight
+        bodies[piece_id] = body.removesuffix(b"}") + b',"terms":' + encode(categories) + b"}"
+    return bodies
 
 
 @CONTENT.operation(

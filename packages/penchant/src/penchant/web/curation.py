@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
@@ -9,11 +10,11 @@ from penchant.model import Feature, ListKind, Scope
 from penchant.service.activity import ActivityCounter
 from penchant.service.administration import Administration
 from penchant.service.content import settings_now
-from penchant.service.health_reports import HealthReports, findings_answer
+from penchant.service.health_reports import WAIT_S, HealthReports, findings_answer
 from penchant.service.search import HitPlace
 from penchant.service.steering_history import SteeringHistory
 from penchant.storage.steering_versions import SETTINGS
-from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
+from penchant.web.administration import ACTION, ACTOR, AUDIT_LIMIT, BEFORE, SUBJECT, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.content import deletion_answer
 from penchant.web.operations import EVERYBODY, NOBODY, About, Answer, Call, Operation, OperationTable
@@ -26,6 +27,7 @@ from penchant.web.parameters import (
     KEPT_VERSION,
     KEYWORDS_LIMIT,
     KIND,
+    KNOWN,
     LOOK_AFTER,
     MIN_VERSION,
     OF_CATEGORY,
@@ -33,9 +35,11 @@ from penchant.web.parameters import (
     PAGE_LIMIT,
     PERSON,
     PIECE,
+    PLACE,
     SEARCHED,
     SKIP,
     TYPED,
+    WAITING,
 )
 from penchant.web.query import Values
 from penchant.wire import decode_list, decode_settings, encode, encode_settings
@@ -107,6 +111,32 @@ def _list_operations(kind: ListKind) -> None:
     )
     async def empty_list(call: Call) -> Answer:
         return await _replace(call, kind, ())
+
+    for method, is_listed in (("PUT", True), ("DELETE", False)):
+        _entry_operation(kind, method, is_listed=is_listed)
+
+
+def _entry_operation(kind: ListKind, method: str, *, is_listed: bool) -> None:
+    """Serve one entry of a list: put on it, or taken off it."""
+    done = "Put one piece at the end of" if is_listed else "Take one piece off"
+
+    @CURATION.operation(
+        method,
+        "/{source}/" + kind.value + "/content/{contentID}",
+        name=f"{method.lower()}{kind.value.capitalize()}Entry",
+        summary=f"{done} the {kind.value}; what others change in it meanwhile stays.",
+        about=NOBODY,
+        scope=Scope.WRITE,
+        feature=Feature.LISTS,
+        status=202,
+        answer="EmptyArray",
+        errors=("too-many-entries", "four-eyes") if is_listed else ("four-eyes",),
+    )
+    async def edit_list(call: Call) -> Answer:
+        call.values()
+        piece_id = call.path["contentID"]
+        outcome = await call.services.curation.edit_list(call.access, call.source, kind, piece_id, is_listed=is_listed)
+        return Answer(status=202, body=encode([]), version=outcome.version)
 
 
 async def _replace(call: Call, kind: ListKind, ids: Sequence[str]) -> Answer:
@@ -207,7 +237,10 @@ async def get_account(call: Call) -> Answer:
     """What the key may do, and the sources of its account, ascending by name."""
     values = call.values()
     skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
-    return Answer(body=encode(await call.services.of(Administration).own_account(call.access, skip=skip, limit=limit)))
+    own = await call.services.of(Administration).own_account(
+        call.access, skip=skip, limit=limit, indexed_version=call.services.views.cached_version
+    )
+    return Answer(body=encode(own))
 
 
 @CURATION.operation(
@@ -216,7 +249,7 @@ async def get_account(call: Call) -> Answer:
     tag="source",
     about=_FOUND,
     scope=Scope.READ,
-    parameters=(SEARCHED, KIND, IN_CATEGORY, SKIP, FOUND_LIMIT, LOOK_AFTER, MIN_VERSION),
+    parameters=(SEARCHED, KIND, PLACE, IN_CATEGORY, KNOWN, SKIP, FOUND_LIMIT, LOOK_AFTER, MIN_VERSION),
     personal=True,
     answer="SearchAnswer",
     errors=("overloaded",),
@@ -224,7 +257,7 @@ async def get_account(call: Call) -> Answer:
 async def search(call: Call) -> Answer:
     """Find pieces by anything written in them, people by their id, or keywords by their beginning."""
     values = call.values()
-    if values[SEARCHED.name] is None and values[KIND.name] != PERSON:
+    if values[SEARCHED.name] is None and values[KIND.name] != PERSON and values[PLACE.name] != "id":
         raise invalid_parameter(SEARCHED.name, "The parameter is missing; a text to look for is needed.")
     view = await call.view()
     async with call.services.lists.shares.turn(call.access.account_id):
@@ -238,15 +271,18 @@ async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
     category = values[IN_CATEGORY.name]
     if kind == PERSON:
         if text is None:
-            people = await search.active_people(view, skip=skip, limit=limit)
+            people = await search.active_people(view, known=values[KNOWN.name], skip=skip, limit=limit)
         else:
             people = await search.people_beginning(view, text, skip=skip, limit=limit)
         return SearchAnswer(kind=kind, count=people.count, complete=people.is_complete, users=people.people)
     if kind == PIECE:
+        after = values[LOOK_AFTER.name]
+        if (place := values[PLACE.name]) is not None:
+            return await _found_by(call, view, place, text or "", after, limit)
         if category is None:
-            pieces = await search.pieces(view, text, after=values[LOOK_AFTER.name], skip=skip, limit=limit)
+            pieces = await search.pieces(view, text, after=after, skip=skip, limit=limit)
         else:
-            pieces = await search.pieces_of(view, Term(category, text), skip=skip, limit=limit)
+            pieces = await search.pieces_of(view, Term(category, text), after=after, skip=skip, limit=limit)
         content = [
             MatchedPiece(id=hit.id, label=hit.label, place=_PLACES[hit.place], text=hit.text) for hit in pieces.hits
         ]
@@ -261,6 +297,21 @@ async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
         )
     terms = await search.keywords(view, text, category=category, skip=skip, limit=limit)
     return SearchAnswer(kind=kind, count=terms.total, complete=True, keywords=keyword_counts(terms.terms))
+
+
+async def _found_by(call: Call, view: View, place: str, text: str, after: str | None, limit: int) -> SearchAnswer:
+    """Return the pieces that have a text at one place, which is looked through in the order of ids."""
+    browsing = call.services.browsing
+    page = await (browsing.by_id if place == "id" else browsing.by_label)(view, text, after=after, limit=limit)
+    where: MatchPlace = "id" if place == "id" else "label"
+    return SearchAnswer(
+        kind="piece",
+        count=len(page.pieces),
+        complete=page.after is None,
+        after=page.after,
+        looked_at=page.looked_at or 0,
+        content=[MatchedPiece(id=each.id, label=each.label, place=where) for each in page.pieces],
+    )
 
 
 def keyword_counts(terms: Sequence[TermCount]) -> list[KeywordCount]:
@@ -338,17 +389,17 @@ async def list_keywords(call: Call) -> Answer:
     tag="source",
     about=NOBODY,
     scope=Scope.READ,
-    parameters=(MIN_VERSION,),
+    parameters=(WAITING, MIN_VERSION),
     answer="CatalogueFindings",
     errors=("overloaded",),
 )
 async def source_health(call: Call) -> Answer:
     """What was found by now about the catalogue, and what likes say of its keywords."""
-    call.values()
+    is_waiting = call.values()[WAITING.name]
     view = await call.view()
     reports = call.services.of(HealthReports)
     async with call.services.lists.shares.turn(call.access.account_id):
-        findings, standing = await reports.by_now(view)
+        findings, standing = await reports.by_now(view, WAIT_S if is_waiting else 0)
         fall, unseen = await reports.kappa_fall(view, findings), await reports.unseen(view)
     report = findings_answer(view, findings, standing, fall, unseen)
     return Answer(body=encode(report), version=view.head.version)
@@ -367,9 +418,11 @@ async def source_health(call: Call) -> Answer:
 )
 async def source_activity(call: Call) -> Answer:
     """What happened by UTC day: interactions by type, lists and pieces shown, pieces opened."""
-    values, view = call.values(), await call.view()
+    values = call.values()
+    # Of the database alone: a source need not be read for it.
+    head = await call.services.views.head(call.access.account_id, call.source)
     async with call.services.lists.shares.turn(call.access.account_id):
-        found = await call.services.of(ActivityCounter).daily(view, values[DAYS.name])
+        found = await call.services.of(ActivityCounter).daily(head, values[DAYS.name])
     days = [
         ActivityDay(
             day=format_day(each.day),
@@ -382,7 +435,7 @@ async def source_activity(call: Call) -> Answer:
         for each in found.days
     ]
     listing = ActivityListing(days=days, complete=found.is_complete)
-    return Answer(body=encode(listing), version=view.head.version)
+    return Answer(body=encode(listing), version=head.version)
 
 
 @CURATION.operation(
@@ -391,15 +444,15 @@ async def source_activity(call: Call) -> Answer:
     tag="source",
     about=NOBODY,
     scope=Scope.WRITE,
-    parameters=(ACTOR, BEFORE, AUDIT_LIMIT),
+    parameters=(ACTOR, ACTION, SUBJECT, BEFORE, AUDIT_LIMIT),
     personal=True,
     answer="AuditLog",
 )
 async def source_audit(call: Call) -> Answer:
     """Who changed what of the source, newest first."""
-    return audit_answer(
-        await call.services.of(Administration).source_audit(call.access, call.source, audit_query(call))
-    )
+    query, values = audit_query(call), call.values()
+    query = replace(query, action=values[ACTION.name], name=values[SUBJECT.name])
+    return audit_answer(await call.services.of(Administration).source_audit(call.access, call.source, query))
 
 
 @CURATION.operation(

@@ -42,6 +42,8 @@ from penchant.web.query import Values, headers_of
 REQUEST_ID_HEADER = b"x-request-id"
 LET_IN = "penchant.let_in"
 """Where the scope of a request that is part of another one has who sent it, who was let in then."""
+READS_AS = "penchant.reads_as"
+"""Where such a request has who it is that reads, or makes lists, where that one may do more."""
 NO_ROUTE = "(none)"
 """What requests are counted under that were not led to a route."""
 CAME_AT = "penchant.came_at"
@@ -104,6 +106,7 @@ class RequestExchange:
         self.request_id = request_id_of(self.headers.first.get(REQUEST_ID_HEADER, b"").decode("latin-1"))
         request_id.set(self.request_id)
         self.access: Access | None = scope.get(LET_IN)
+        self.reading: Access | None = scope.get(READS_AS)
         if self.access is not None and self.access.is_browser:
             self.browser_key = self.access.key_id
         self._send = send

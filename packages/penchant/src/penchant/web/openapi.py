@@ -58,6 +58,8 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
     "code": ("The code of an error.", "invalid-input"),
     "account": ("The name of an account; made if it is missing.", "press"),
     "keyID": ("The id of a key, the part between its underscores.", "Zk4tQ9"),
+    "name": ("The name of a placement; percent-encoded once.", "home"),
+    "sourceName": ("The name of a source; percent-encoded once.", "films"),
 }
 _HEADERS: Mapping[str, tuple[str, str]] = {
     "ETag": ("string", "Tag of the answer, for `If-None-Match`; of a draft its revision."),

@@ -1,7 +1,7 @@
 """Query parameters: their names, how their values are read, and how the OpenAPI document describes them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from penchant.enrichment import enrichments
@@ -88,9 +88,9 @@ def _read_include(query: QueryParameters) -> tuple[str, ...]:
 
 def _read_include_keywords(query: QueryParameters) -> tuple[str, ...]:
     names = query.separated("include")
-    if any(name not in enrichments() for name in names):
-        accepted = f"{' or '.join(enrichments())} is accepted: pieces have the others anyway."
-        raise ValueError(f"Found another member; {accepted if enrichments() else 'none is accepted.'}")
+    known = (*enrichments(), "terms")
+    if any(name not in known for name in names):
+        raise ValueError(f"Found another member; {' or '.join(known)} is accepted: pieces have the others anyway.")
     return tuple(dict.fromkeys(names))
 
 
@@ -142,9 +142,21 @@ def _read_form(text: str) -> str:
 
 
 def _read_kind(text: str) -> str:
-    kinds = KIND.schema["enum"]
-    if text not in kinds:
-        raise ValueError(f"Found another kind; accepted are {', '.join(kinds)}.")
+    return _one_of(KIND, text)
+
+
+def _read_known(text: str) -> str:
+    return _one_of(KNOWN, text)
+
+
+def _read_place(text: str) -> str:
+    return _one_of(PLACE, text)
+
+
+def _one_of(parameter: Parameter, text: str) -> str:
+    accepted: Sequence[str] = parameter.schema["enum"]
+    if text not in accepted:
+        raise ValueError(f"Found another {parameter.name}; accepted are {', '.join(accepted)}.")
     return text
 
 
@@ -271,8 +283,9 @@ INCLUDE = Parameter(
 )
 INCLUDE_KEYWORDS = Parameter(
     name="include",
-    description="; ".join(f"`{name}`: pieces come with {each.included}" for name, each in enrichments().items()) + ".",
-    schema={"type": "array", "items": {"type": "string"} | ({"enum": [*enrichments()]} if enrichments() else {})},
+    description="; ".join(f"`{name}`: pieces come with {each.included}" for name, each in enrichments().items())
+    + "; `terms`: with their keywords as lists go by them.",
+    schema={"type": "array", "items": {"type": "string", "enum": [*enrichments(), "terms"]}},
     read_all=_read_include_keywords,
 )
 AUTOMATIC = tuple(
@@ -364,6 +377,9 @@ PAGE_LIMIT = Parameter(
 )
 INTERACTIONS_LIMIT, INTERACTIONS_TAKE = _bounds("interactions", most=MAX_LISTED_INTERACTIONS, default=10)
 PEOPLE_LIMIT, PEOPLE_TAKE = _bounds("people", most=MAX_LISTED_PEOPLE, default=100)
+NEWEST = replace(
+    PAGE_LIMIT, description="Only so many of the newest interactions, and so many of the newest lists; without it, all."
+)
 TIMESTAMP = Parameter(
     name="timestamp",
     description="When it happened (RFC 3339), at most 5 minutes ahead; without it, now.",
@@ -473,6 +489,20 @@ SEARCHED = Parameter(
     schema={"type": "string", "maxLength": MAX_ID_LENGTH},
     read=read_id,
 )
+KNOWN = Parameter(
+    name="known",
+    description="Only people with few (`little`: three at most) of the newest interactions, those of the fewest first, "
+    "or with more (`well`); without `q`.",
+    schema={"type": "string", "enum": ["little", "well"]},
+    read=_read_known,
+)
+PLACE = Parameter(
+    name="place",
+    description="Only pieces whose id begins so (`id`; without `q` all) or whose label has the text in it, whatever "
+    "its case (`label`), ascending by id, from the one past `after` on.",
+    schema={"type": "string", "enum": ["id", "label"]},
+    read=_read_place,
+)
 LOOK_AFTER = Parameter(
     name="after",
     description="Only what is found among pieces past this id: the `after` of an answer that is not complete.",
@@ -498,6 +528,13 @@ IN_CATEGORY = Parameter(
     description="Only keywords of this category; for pieces: only those that have exactly the keyword `q` of it.",
     schema={"type": "string"},
     read=_read_name,
+)
+WAITING = Parameter(
+    name="wait",
+    description="`false` does not wait for what is just being found out.",
+    schema={"type": "boolean", "default": True},
+    read=read_boolean,
+    default=True,
 )
 OF_PLACEMENTS = Parameter(
     name="placements",

@@ -21,6 +21,7 @@ from penchant.web.parameters import (
     INTERACTIONS_TAKE,
     LIST,
     MIN_VERSION,
+    NEWEST,
     SKIP,
     TAKEN_AT,
     TAKEN_EVENT,
@@ -317,16 +318,16 @@ async def erase_user(call: Call) -> Answer:
     "/{source}/users/{userID}/export",
     about=IN_PATH,
     scope=Scope.WRITE,
-    parameters=(MIN_VERSION,),
+    parameters=(NEWEST, MIN_VERSION),
     personal=True,
     answer="UserExport",
 )
 async def export_user(call: Call) -> Answer:
     """Export all that is stored of a person."""
-    call.values()
+    limit = call.values()[NEWEST.name]
     view = await call.view()
     user_id = call.path["userID"]
-    stored = await call.services.people.export(view, user_id)
+    stored = await call.services.people.export(view, user_id, limit)
     preferences = decode_preferences(stored.preferences)
     own = UserExport(
         source=call.source,
@@ -334,7 +335,7 @@ async def export_user(call: Call) -> Answer:
         interactions=[_exported(call.source, interaction) for interaction in stored.interactions],
         preferences=preferences_answer(preferences) if preferences else None,
     )
-    brought = [encode(await each.read(call.services, view, user_id)) for each in packages().exports()]
+    brought = [encode(await each.read(call.services, view, user_id, limit)) for each in packages().exports()]
     # Of each object what is between its braces.
     body = b"{%s}" % b",".join(each[1:-1] for each in (encode(own), *brought) if each != b"{}")
     return Answer(body=body, version=view.head.version)

@@ -4,22 +4,27 @@ import functools
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
+from urllib.parse import quote, urlencode
 
 from msgspec import UNSET, structs
 
 from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, Scope, SourceSettings
+from penchant.rows.errors import UnknownPlacement
 from penchant.rows.model import NewImpression
+from penchant.service.desk import Desk, SeenFigures
 from penchant.service.lists.paging import NEXT_HEADER
+from penchant.service.placements.cards import read_card
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
 from penchant.service.placements.kinds import PlacementRequest
-from penchant.service.placements.lists import PlacementAnswer, check_quotas
+from penchant.service.placements.lists import PlacementAnswer, check_quotas, fitting_pieces
 from penchant.service.placements.results import ResultsRequest
+from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.storage import SourceHead
+from penchant.storage.impressions import ShownCount
 from penchant.web.bodies import INTERACTIONS_BODY, SETTINGS_BODY
-from penchant.web.dashboard.rows.card import read_card
 from penchant.web.operations import (
     AUDIENCE_VERSION_HEADER,
     EVERYBODY,
@@ -35,12 +40,23 @@ from penchant.web.operations import (
 )
 from penchant.web.parameters import AFTER, EXCLUDE, EXPLAIN, INCLUDE, LIMIT, MIN_VERSION, TAKE
 from penchant.web.problems import problem_of
-from penchant.web.rows.parameters import BASE_VARIANT, CONTENT, FROM, ROLLBACK_VERSION, SUCCESS, TO, USER
+from penchant.web.rows.parameters import (
+    BASE_VARIANT,
+    CONTENT,
+    COURSES,
+    FROM,
+    OF_CONTENT,
+    ROLLBACK_VERSION,
+    SUCCESS,
+    TO,
+    USER,
+)
 from penchant.web.rows.problems import ROW_PROBLEMS
-from penchant.wire import encode
+from penchant.web.system import asks_for_page, dashboard_path
+from penchant.wire import StatedLikings, encode, format_timestamp
 from penchant.wire.answers import BulkReceipt
 from penchant.wire.cursors import ListCursor
-from penchant.wire.placement_answers import PageEntry, PageResult, PlacementResult
+from penchant.wire.placement_answers import PageEntry, PageResult, PieceSeen, PlacementPreview, PlacementResult
 from penchant.wire.placements import (
     MAX_LISTS,
     PageWish,
@@ -51,15 +67,19 @@ from penchant.wire.placements import (
     decode_placement,
     decode_placement_preview,
     encode_placement,
+    placement_problem,
 )
 from penchant.wire.rows.recording import decode_impressions
 from penchant.wire.rows.schemas import ROWS
 from penchant.wire.rows.settings import RowSettings
+from penchant.wire.text import source_problem
 from penchant_engine.lists.marks import cut_marks, mark_count, marked_ids, marks_of
 from penchant_engine.model import DAY_MS, MARK_BYTES, MAX_LISTED, MAX_TAKE
 
 PLACEMENTS = OperationTable(Operation, "placements", ROWS, ROW_PROBLEMS)
 _ONE = "/{source}/placements/{name}"
+_PUBLIC = {"vary": "accept", "cache-control": "no-cache"}
+"""A public card is asked for each time: the setting may be turned off."""
 
 
 @PLACEMENTS.operation(
@@ -68,14 +88,25 @@ _ONE = "/{source}/placements/{name}"
     about=NOBODY,
     scope=Scope.WRITE,
     feature=Feature.PLACEMENTS,
-    parameters=(MIN_VERSION,),
+    parameters=(OF_CONTENT, MIN_VERSION),
     answer="PlacementListing",
 )
 async def list_placements(call: Call) -> Answer:
     """The placements of the source, ascending by name."""
-    call.values()
+    piece_id = call.values()[OF_CONTENT.name]
     view = await call.view()
-    return Answer(body=encode(await row_services(call).placements.listing(view)), version=view.head.version)
+    listing = await row_services(call).placements.listing(view)
+    if piece_id is not None and (figures := await call.services.of(Desk).seen(view)) is not None:
+        listing = structs.replace(listing, seen=_piece_seen(figures, piece_id))
+    return Answer(body=encode(listing), version=view.head.version)
+
+
+def _piece_seen(figures: SeenFigures, piece_id: str) -> PieceSeen[str] | None:
+    """Return what placements showed of a piece; ``None`` where they showed nothing at all."""
+    if not figures.pieces:
+        return None
+    own = figures.pieces.get(piece_id) or ShownCount(0, 0)
+    return PieceSeen(since=format_timestamp(figures.since), shown=own.shown, opened=own.successes)
 
 
 @PLACEMENTS.operation(
@@ -198,8 +229,10 @@ async def preview_placement(call: Call) -> Answer:
     view = await call.view()
     check_filters(wish.spec, view.settings, "/placement")
     await _check_quotas(call, view, wish.spec, "/placement")
-    result = await row_services(call).previews.preview(view, wish)
-    return Answer(body=encode(result), version=view.head.version)
+    lists = await row_services(call).previews.preview(view, wish)
+    now = call.services.lists.now(view)
+    fitting = await call.services.database.in_thread(fitting_pieces, view, wish.spec, now)
+    return Answer(body=encode(PlacementPreview(lists=lists, fitting=fitting)), version=view.head.version)
 
 
 @PLACEMENTS.operation(
@@ -221,6 +254,33 @@ async def placement_card(call: Call) -> Answer:
         raise NotInBrowsers("The source's setting publicCards is off: its cards are for keys of servers.")
     card = await read_card(row_services(call).cards, view, call.path["name"])
     return Answer(body=encode(card), version=view.head.version)
+
+
+@PLACEMENTS.operation(
+    "GET",
+    "/-/cards/{account}/{sourceName}/{name}",
+    about=NOBODY,
+    public=True,
+    answer="PlacementCard",
+    errors=("unknown-placement", "overloaded"),
+)
+async def public_card(call: Call) -> Answer:
+    """The card of a placement, for anybody, where the source's setting publicCards allows it."""
+    services = call.services
+    await services.admission.enter()
+    account, source, name = (call.path[each] for each in ("account", "sourceName", "name"))
+    dashboard = dashboard_path(services.settings)
+    if dashboard is not None and asks_for_page(call):
+        query = urlencode({"account": account, "source": source, "name": name}, quote_via=quote)
+        return Answer(status=303, headers=_PUBLIC | {"location": f"{dashboard}/public-card?{query}"})
+    cards, view = row_services(call).cards, None
+    if source_problem(source) is None and placement_problem(name) is None:
+        view = await cards.public_view(account, source)
+    if view is None or name not in placements_of(view):
+        # Only a refusal waits: addresses of cards are not to be guessed in bulk.
+        await services.access.failed_keys.slow_down(call.exchange.client_address())
+        raise UnknownPlacement("There is no public card at this address.")
+    return Answer(body=encode(await read_card(cards, view, name)), headers=_PUBLIC)
 
 
 @PLACEMENTS.operation(
@@ -359,7 +419,8 @@ async def page_lists(call: Call) -> Answer:
             faults.append(Fault(pointer=f"/lists/{place}/after", detail=str(error)))
     if faults:
         raise InvalidInput(f"A list cannot go on: {faults[0].detail}", faults=faults)
-    answers = await row_services(call).lists.page(view, [each.request for each in lists])
+    likings = None if page.liked is None else StatedLikings(liked=page.liked)
+    answers = await row_services(call).lists.page(view, [each.request for each in lists], likings)
     made = [each for _, each in answers if isinstance(each, PlacementAnswer)]
     marked = [(each, _marks(each)) for each in made]
     begun = {each.request: each for each in lists}
@@ -480,7 +541,7 @@ async def record_impressions(call: Call) -> Answer:
     scope=Scope.WRITE,
     feature=Feature.PLACEMENTS,
     finds_source=True,
-    parameters=(FROM, TO, SUCCESS, BASE_VARIANT),
+    parameters=(FROM, TO, SUCCESS, BASE_VARIANT, COURSES),
     answer="PlacementResults",
     errors=("unknown-placement",),
 )
@@ -494,6 +555,7 @@ async def placement_results(call: Call) -> Answer:
         last=_day(values["to"]),
         type=values["type"],
         base=values["base"],
+        with_courses=values["courses"],
     )
     result = await row_services(call).results.read(head, request)
     return Answer(body=encode(result), version=head.version)

@@ -135,10 +135,13 @@ class CheckedOperation:
         self._looks_for_source = not (operation.creates_source or operation.finds_source)
         self._includes = INCLUDE in operation.parameters
 
+    def _reading(self, exchange: RequestExchange) -> Access | None:
+        return None if self.operation.stores else exchange.reading
+
     async def admit(self, exchange: RequestExchange, path: Mapping[str, str], query: QueryParameters) -> AdmittedCaller:
         """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
         services, operation = exchange.services, self.operation
-        access = exchange.access or await _authenticate(exchange)
+        access = self._reading(exchange) or exchange.access or await _authenticate(exchange)
         is_page = access.is_browser
         people = () if self._people_in_request is None else self._people_in_request(path, query)
         if is_page and people and operation.in_browsers and operation.scope in access.scopes:

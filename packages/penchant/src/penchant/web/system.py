@@ -10,6 +10,7 @@ from penchant.errors import NotAnAdmin
 from penchant.hooks import packages
 from penchant.service import administration
 from penchant.service.measuring import GaugeUpdater
+from penchant.settings import NodeSettings
 from penchant.web.mounts.applications import DASHBOARD_PATH
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, keys_of
 from penchant.web.problems import problem_page
@@ -45,13 +46,18 @@ def asks_for_page(call: Call) -> bool:
     return "text/html" in call.headers.get("accept", "")
 
 
+def dashboard_path(settings: NodeSettings) -> str | None:
+    """Return the path of the dashboard, if there is one."""
+    has_dashboard = any(each.path == DASHBOARD_PATH for each in packages().mounts(settings))
+    return settings.base_path + DASHBOARD_PATH if has_dashboard else None
+
+
 @SYSTEM.operation("GET", "/", about=NOBODY, public=True, answer="Addresses")
 async def addresses(call: Call) -> Answer:
     """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard, if any."""
     base = call.services.settings.base_path
     headers = {"vary": "accept", "cache-control": "no-cache"}
-    has_dashboard = any(each.path == DASHBOARD_PATH for each in packages().mounts(call.services.settings))
-    dashboard = base + DASHBOARD_PATH if has_dashboard else None
+    dashboard = dashboard_path(call.services.settings)
     if dashboard is not None and asks_for_page(call):
         return Answer(status=303, headers=headers | {"location": dashboard})
     links = Addresses(

@@ -26,7 +26,10 @@ class Receipt(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class SourceStatus(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """Where a source stands, and the version that its index has reached."""
+    """Where a source stands, and the version that its index has reached.
+
+    ``words_pending`` is true while the words of its pieces are worked out anew, after another setting of these.
+    """
 
     source: str
     pieces: int
@@ -34,6 +37,7 @@ class SourceStatus(Record, Generic[Moment], frozen=True, kw_only=True, rename="c
     indexed_version: int
     created_at: Moment
     updated_at: Moment
+    words_pending: bool | UnsetType = UNSET
 
 
 class RecommendedPiece(Record, frozen=True, rename="camel", gc=False):

@@ -12,11 +12,12 @@ MatchPlace: TypeAlias = Literal["id", "label", "keyword", "text", "several"]
 
 
 class OwnSource(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """A source of the account, and where it stands."""
+    """A source of the account, and where it stands; ``indexed_version`` is null before its index was first read."""
 
     source: str
     pieces: int
     version: int
+    indexed_version: int | None
     created_at: Moment
     updated_at: Moment
 
@@ -177,11 +178,12 @@ class UnreachedFinding(Record, frozen=True, kw_only=True):
 
 
 class UnseenFinding(Record, Generic[Moment], frozen=True, kw_only=True):
-    """How many pieces that may be shown no placement showed since a moment, and some of them."""
+    """How many pieces that may be shown no placement showed since a moment, and some of them; ``shown`` others were."""
 
     count: int
     examples: Sequence[str]
     since: Moment
+    shown: int
 
 
 class KeywordFindings(Record, frozen=True, kw_only=True, rename="camel"):
@@ -200,6 +202,7 @@ class CategoryTells(Record, frozen=True, kw_only=True):
 
     category: str
     tells: float
+    grade: Literal["much", "something", "little"]
 
 
 class TypeShare(Record, frozen=True, kw_only=True):

@@ -119,9 +119,13 @@ class IdList(Record, frozen=True, kw_only=True):
 
 
 class PieceWithWords(Piece, frozen=True, kw_only=True, omit_defaults=True):
-    """A piece as it is returned, with the words of its texts where they were asked for and it has any."""
+    """A piece as it is returned, with the words of its texts, and its keywords as lists go by them, if asked for.
+
+    ``terms`` are effective weights by category and keyword, the heaviest first.
+    """
 
     words: Sequence[str] | UnsetType = UNSET
+    terms: Mapping[str, Mapping[str, int]] | UnsetType = UNSET
 
 
 class PiecesById(Record, frozen=True, kw_only=True):
@@ -151,7 +155,11 @@ def piece_schemas() -> dict[str, Json]:
         "properties": sent["properties"] | returned,
         "required": ["id", "categories", "filters", "extras"],
     }
-    words = {"words": {"type": "array", "items": {"type": "string"}}}
+    weights = {"type": "object", "additionalProperties": {"type": "integer"}}
+    asked = {
+        "words": {"type": "array", "items": {"type": "string"}},
+        "terms": {"type": "object", "additionalProperties": weights},
+    }
     return {
         "Keyword": {
             "type": "object",
@@ -177,7 +185,7 @@ def piece_schemas() -> dict[str, Json]:
         "SubmittedPiece": sent,
         "Draft": sent | {"properties": sent["properties"] | {"id": either_id}, "required": ["categories"]},
         "Piece": piece,
-        "PieceWithWords": piece | {"properties": piece["properties"] | words},
+        "PieceWithWords": piece | {"properties": piece["properties"] | asked},
     }
 
 

@@ -112,10 +112,22 @@ class PlacementVersion(Record, Generic[Moment], frozen=True, kw_only=True, renam
     placement: Annotated[dict[str, Any], stated(ref("Placement"))]
 
 
+class PieceSeen(Record, Generic[Moment], frozen=True, kw_only=True):
+    """How often placements showed a piece since a moment, and how often that led to something."""
+
+    since: Moment
+    shown: int
+    opened: int
+
+
 class PlacementListing(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """The placements of a source as they are in force, ascending by name."""
+    """The placements of a source as they are in force, ascending by name.
+
+    ``seen`` is of the piece that was asked for, ``None`` where nothing was shown; it is left out while it is counted.
+    """
 
     placements: list[PlacementVersion[Moment]]
+    seen: PieceSeen[Moment] | UnsetType | None = UNSET
 
 
 class PlacementHistory(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
@@ -140,9 +152,13 @@ class PreviewedPlacement(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacementPreview(Record, frozen=True, kw_only=True, rename="camel"):
-    """Lists under a placement that is not stored, beside those of the one in force."""
+    """Lists under a placement that is not stored, beside those of the one in force.
+
+    ``fitting`` pieces may stand in it now, by its catalogs and its filter.
+    """
 
     lists: list[PreviewedPlacement]
+    fitting: int
 
 
 class Interval(Record, frozen=True, kw_only=True):
@@ -210,11 +226,25 @@ class VariantStop(Record, frozen=True, kw_only=True):
     difference: Interval | UnsetType = UNSET
 
 
+class CoursePoint(Record, frozen=True, kw_only=True):
+    """The difference of a variant from the base by all that known people were shown until the end of a UTC day.
+
+    ``shown`` is how many pieces that were, by both. Where the interval is 2 wide there was too little to say anything.
+    """
+
+    day: str
+    shown: int
+    value: float
+    lower: float
+    upper: float
+
+
 class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     """What a variant showed and what came of it.
 
     ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-    ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
+    ``doubt`` is there where intervals show a difference of which nothing is said, and ``course``, of a variant that is
+    not the base, where it was asked for. What pins showed is ``pinned``, and
     in no other number but that of lists; what quotas raised is in all of them, and told apart in ``raised``.
     """
 
@@ -236,6 +266,7 @@ class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     share: ListShare | None
     positions: list[PositionCount]
     days: list[DayCount]
+    course: list[CoursePoint] | UnsetType = UNSET
 
 
 class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from penchant.errors import InvalidInput, TooManyEntries
+from penchant.errors import Fault, InvalidInput, TooManyEntries
 from penchant.hooks import packages
 from penchant.model import MAX_LABEL_LENGTH, PickOrder, PlacementKind, SourceSettings
 from penchant.wire.fields import (
@@ -68,6 +68,8 @@ MAX_LISTS = 20
 """Lists of one page."""
 MAX_EXCLUDED = 1_000
 """Ids that one request leaves out."""
+MAX_LIKED = 100
+"""Pieces that somebody made up likes, for whom a page is."""
 MAX_PINS = 10
 MAX_QUOTAS = 3
 
@@ -711,7 +713,7 @@ def _read_include(value: Any, where: str, faults: Faults) -> Any:
 
 
 class PageWish(msgspec.Struct, frozen=True, kw_only=True):
-    """The lists of a page for a person, or for nobody; none of them has the excluded pieces."""
+    """The lists of a page for a person, for somebody made up, or for nobody; none of them has the excluded pieces."""
 
     user_id: Annotated[str | None, ID, Example("kim")] = msgspec.field(default=None, name="user")
     exclude: Annotated[frozenset[str], ids(listed=MAX_EXCLUDED, into=frozenset), Example(["alien"])] = frozenset()
@@ -726,6 +728,11 @@ class PageWish(msgspec.Struct, frozen=True, kw_only=True):
         Description("What entries carry of their pieces, as the parameter of lists."),
         Example(["label"]),
     ] = ()
+    liked: Annotated[
+        tuple[str, ...] | None,
+        ids(unique=True, listed=MAX_LIKED),
+        Description("Pieces that somebody made up likes, for whom the lists are, without `user`."),
+    ] = None
 
 
 PAGE = Body(PageWish)
@@ -747,4 +754,8 @@ def decode_page(body: bytes) -> PageWish:
     # A body without lists is told so first.
     is_listed = isinstance(value.get("lists"), list)
     first = ("exclude", "lists") if is_listed else ("lists", "exclude")
-    return PAGE.make(value, (*first, "user", "include"))
+    page = PAGE.make(value, (*first, "user", "include", "liked"))
+    if page.liked is not None and (page.user_id is not None or len(page.liked) > MAX_LIKED):
+        detail = f"Found a user, too, or more than {MAX_LIKED} pieces; one of both is for whom a page is."
+        raise InvalidInput(detail, faults=[Fault(pointer="/liked", detail=detail)])
+    return page

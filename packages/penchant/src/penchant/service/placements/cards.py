@@ -20,16 +20,21 @@ from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import UnknownSource
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
+from penchant.rows.errors import UnknownPlacement
 from penchant.rows.model import IMPRESSION_DAYS
 from penchant.service.content import settings_now
 from penchant.service.lists.inputs import ListInputs
+from penchant.service.placements.descriptions import control_in_words, data_in_words, parts_of, rules_in_words
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.service.shares import heavy_shares
 from penchant.storage import source_id
 from penchant.storage.impressions import ImpressionStore, ShownPiece
 from penchant.storage.placements import PlacementStore
+from penchant.wire import format_timestamp
 from penchant.wire.attributes import decode_stored_marks
+from penchant.wire.placement_answers import CardPart, CardWeek, PlacementCard
 from penchant.wire.rows.settings import RowSettings
+from penchant.wire.times import format_day
 from penchant_engine.attributes import Attribute, AttributeType, numbered
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import FloatArray, IntArray, Strings
@@ -122,10 +127,6 @@ class Cards:
         except UnknownSource:
             return None
         return view if view.settings.of(RowSettings).public_cards else None
-
-    async def account_name(self, view: View) -> str:
-        """Return the name of the account that a source belongs to."""
-        return await self._database.promptly(self._database.storage.accounts.name_of, view.head.account_id)
 
     async def figures(self, view: View, name: str) -> CardFigures | None:
         """Return the figures of a row; ``None`` where there is none of this name.
@@ -296,3 +297,46 @@ def _mean(values: FloatArray, amounts: FloatArray) -> float | None:
 
 def _rounded(number: float) -> float:
     return round(number, DIGITS)
+
+
+async def read_card(cards: Cards, view: View, name: str) -> PlacementCard[str]:
+    """Return the card of a row: words and figures.
+
+    Raises:
+        UnknownPlacement: there is none of this name.
+        Overloaded: too many cards are being made.
+    """
+    figures = await cards.figures(view, name)
+    if figures is None:
+        raise UnknownPlacement(f"The source has no placement {name!r}.")
+    spec, settings = figures.placement.spec, view.settings
+    told = {key: spec.members[key] for key in ("title", "purpose") if key in spec.members}
+    return PlacementCard(
+        placement=name,
+        kind=spec.rules.kind,
+        since=format_timestamp(figures.since),
+        changed_at=format_timestamp(figures.changed_at),
+        counts=[CardPart(part=part, share=share) for part, share in parts_of(spec.rules, settings)],
+        rules=rules_in_words(spec),
+        uses=data_in_words(spec.rules, settings),
+        retention_days=settings.retention_days,
+        control=control_in_words(spec.rules),
+        least_people=LEAST_PEOPLE,
+        weeks=[_card_week(each) for each in figures.weeks],
+        **told,
+    )
+
+
+def _card_week(figures: WeekFigures) -> CardWeek:
+    return CardWeek(
+        first=format_day(figures.first_day),
+        last=format_day(figures.last_day),
+        shown=figures.shown,
+        pinned=figures.pinned,
+        complete=figures.is_whole,
+        coverage=figures.coverage,
+        popularity=figures.popularity,
+        newness=figures.newness,
+        diversity=figures.diversity,
+        shares={key: dict(values) for key, values in figures.shares.items()},
+    )

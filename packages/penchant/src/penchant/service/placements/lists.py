@@ -46,7 +46,6 @@ from penchant.wire.filters import read_boosts, read_filter
 from penchant.wire.placement_answers import (
     ListSeed,
     PlacedPiece,
-    PlacementPreview,
     PlacementResult,
     PreviewedPlacement,
     UnmetRule,
@@ -414,6 +413,14 @@ def under_rules(view: View, rules: ListRules) -> View:
     )
 
 
+def fitting_pieces(view: View, spec: PlacementSpec, now: int) -> int:
+    """Return how many pieces may stand in a placement at a moment, by its catalogs and its filter; for a thread."""
+    rules = spec.rules
+    matching = None if rules.filter is None else read_filter(rules.filter, view.settings)
+    shown = Filter(moment=now, catalogs=rules.catalogs, matching=matching)
+    return sum(int(part.allowed(shown).sum()) for part in view.snapshot.parts)
+
+
 class PlacementPreviews:
     """Lists of placements before and after a change that is not made."""
 
@@ -422,7 +429,7 @@ class PlacementPreviews:
         self._lists = lists
         self._shares = heavy_shares("previews of placements are being made")
 
-    async def preview(self, view: View, wish: PlacementWish) -> PlacementPreview:
+    async def preview(self, view: View, wish: PlacementWish) -> list[PreviewedPlacement]:
         """Return the requested lists under what is in force, none where nothing is, and under the draft.
 
         Raises:
@@ -435,8 +442,7 @@ class PlacementPreviews:
         # What lists of one side use up the other one has as well, so that the same rules make the same list.
         works = WorkBudget(), WorkBudget()
         async with self._shares.turn(view.head.account_id):
-            lists = [await self._previewed(view, (before, after), works, wish, each) for each in wish.users or (None,)]
-        return PlacementPreview(lists=lists)
+            return [await self._previewed(view, (before, after), works, wish, each) for each in wish.users or (None,)]
 
     async def _previewed(
         self,

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from penchant import experiments
 from penchant.clock import SYSTEM_CLOCK, Clock
@@ -40,6 +41,7 @@ from penchant.storage.placement_counts import (
 from penchant.storage.placements import PlacementRow, PlacementStore
 from penchant.wire import format_timestamp
 from penchant.wire.placement_answers import (
+    CoursePoint,
     DayCount,
     Doubt,
     Interval,
@@ -154,37 +156,10 @@ def _by_stage(table: CountsTable) -> Groups:
     return groups
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoursePoint:
-    """The difference of a variant from the base by all until the end of a UTC day, counted from 1970.
-
-    ``shown`` is how many pieces known people had been shown by both until then.
-    """
-
-    day: int
-    shown: int
-    value: float
-    lower: float
-    upper: float
-
-    @property
-    def is_told(self) -> bool:
-        """Whether there was enough to say anything: any difference at all is possible otherwise."""
-        return self.upper - self.lower < 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariantCourse:
-    """The course of a variant, ascending by day."""
-
-    variant: str
-    points: Sequence[CoursePoint]
-
-
 def courses_of(
     tallies: Mapping[str, VariantTally], base: VariantTally, alpha: float, *, most: int
-) -> list[VariantCourse]:
-    """Return the courses of all variants but the base, each of ``most`` days at most, evenly chosen.
+) -> dict[str, list[CoursePoint]]:
+    """Return the courses of all variants but the base, ascending by day, of ``most`` days at most, evenly chosen.
 
     The first and the last day on which something was shown are among them.
     """
@@ -193,20 +168,17 @@ def courses_of(
     arms = arms_of(tallies, days).by_name
     effects = experiments.design_effect(*arms.values())
     base_arm = arms[base.name]
-    return [
-        VariantCourse(
-            variant=name,
-            points=_points(days, base_arm.n + arm.n, experiments.difference(base_arm, arm, effects, alpha)),
-        )
+    return {
+        name: _points(days, base_arm.n + arm.n, experiments.difference(base_arm, arm, effects, alpha))
         for name, arm in arms.items()
         if name != base.name
-    ]
+    }
 
 
 def _points(days: npt.NDArray[np.int64], shown: experiments.Numbers, rates: BoundedRate) -> list[CoursePoint]:
     rows = zip(*(each.tolist() for each in (days, shown, rates.value, rates.lower, rates.upper)), strict=True)
     return [
-        CoursePoint(day=day, shown=int(count), value=value, lower=lower, upper=upper)
+        CoursePoint(day=_day(day), shown=int(count), value=value, lower=lower, upper=upper)
         for day, count, value, lower, upper in rows
     ]
 
@@ -225,6 +197,7 @@ class ResultsRequest:
     """Which results are wanted: of which UTC days, counted from 1970, counting which type as a success, against what.
 
     Without a first day they begin with that of the version in force; without a type all that speak for a piece count.
+    ``with_courses`` tells that they have the courses of the variants, of `MAX_POINTS` days each at most.
     """
 
     placement: str
@@ -232,14 +205,7 @@ class ResultsRequest:
     last: int | None = None
     type: InteractionType | None = None
     base: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultsOverTime:
-    """Results, and how the differences in them came to be, all of one moment."""
-
-    results: PlacementResults
-    courses: Sequence[VariantCourse]
+    with_courses: bool = False
 
 
 class Results:
@@ -248,10 +214,6 @@ class Results:
     def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
-
-    def today(self) -> int:
-        """Return the UTC day of now, counted from 1970."""
-        return self._clock.today()
 
     async def read(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
         """Return what a placement showed and what came of it, all of one moment.
@@ -264,17 +226,6 @@ class Results:
 
     def read_now(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
         """Return the same, for callers that are in a thread already; raises as `read`."""
-        return self._read(head, request)[0]
-
-    async def read_over_time(self, head: SourceHead, request: ResultsRequest) -> ResultsOverTime:
-        """Return the same with the courses of the variants, of `MAX_POINTS` days each at most; raises as `read`."""
-        return await self._database.in_thread(self._read_over_time, head, request)
-
-    def _read_over_time(self, head: SourceHead, request: ResultsRequest) -> ResultsOverTime:
-        results, comparison = self._read(head, request)
-        return ResultsOverTime(results=results, courses=comparison.courses())
-
-    def _read(self, head: SourceHead, request: ResultsRequest) -> "tuple[PlacementResults, _Comparison]":
         storage = self._database.storage
         row = storage.store(PlacementStore).read_in_force(head.source_id, request.placement)
         if row is None:
@@ -307,7 +258,8 @@ class Results:
         # Of the days on which a piece was shown only the first and the last are kept: how many were shown within a
         # window is exact for windows that reach to the present.
         pieces = counts.pieces if last >= today else None
-        results = PlacementResults(
+        courses = comparison.courses() if request.with_courses else {}
+        return PlacementResults(
             placement=request.placement,
             first=_day(first),
             last=_day(last),
@@ -317,10 +269,13 @@ class Results:
             pieces_of_person=comparison.pieces_of_person,
             stopped=sorted(worse),
             variants=[
-                comparison.result(each, pieces, head.piece_count, stops.get(each.name)) for each in tallies.values()
+                replace(
+                    comparison.result(each, pieces, head.piece_count, stops.get(each.name)),
+                    course=courses.get(each.name, UNSET),
+                )
+                for each in tallies.values()
             ],
         )
-        return results, comparison
 
 
 class _Comparison:
@@ -384,7 +339,7 @@ class _Comparison:
         """Return what may be said of a variant."""
         return verdict(self.difference(own)) if self._doubt(own) is None else "undecided"
 
-    def courses(self) -> list[VariantCourse]:
+    def courses(self) -> dict[str, list[CoursePoint]]:
         """Return how the variants came to differ from the base."""
         return courses_of(self._tallies, self._base, self._alpha, most=MAX_POINTS)
 

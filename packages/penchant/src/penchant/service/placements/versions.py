@@ -18,7 +18,7 @@ import bisect
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -292,20 +292,6 @@ class Placements:
         if not rows:
             raise _unknown(name)
         return PlacementHistory(versions=[_shown(row) for row in rows])
-
-
-def with_pins(spec: PlacementSpec, piece_id: str, pins: Sequence[Mapping[str, Any]]) -> PlacementSpec:
-    """Return a placement with these pins, as their members, in the place of those of a piece.
-
-    Raises:
-        InvalidInput: no pin can be so: another piece is pinned there, or it ends before it begins.
-    """
-    members = dict(spec.members)
-    kept = [each for each in members.pop("pins", None) or () if each["id"] != piece_id]
-    if kept or pins:
-        members["pins"] = [*kept, *pins]
-    # Through the interface's own reader: a pin is one whoever sets it.
-    return decode_placement(encode(members))
 
 
 def read_row(row: PlacementRow) -> PlacementInForce:

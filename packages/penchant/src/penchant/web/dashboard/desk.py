@@ -10,7 +10,7 @@ from penchant.service.browsing import PieceCard
 from penchant.service.desk import Desk, DeskFigures, RowStanding, RowVerdict, WeekFigure
 from penchant.service.grants import PERSON
 from penchant.service.health import Findings
-from penchant.service.health_reports import HealthReports
+from penchant.service.health_reports import HealthReports, fall_answer
 from penchant.service.placements.versions import placements_of
 from penchant.service.rows import row_services
 from penchant.storage import AuditEntry
@@ -156,7 +156,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "numbers": _numbers(figures),
         "rows": [_row(each) for each in figures.rows],
         "findings": findings,
-        "fall": fall,
+        "fall": None if fall is None else fall_answer(fall),
         "seen": seen,
         "waiting": _waiting(drafts),
         "drafts": DRAFTS,

@@ -15,7 +15,7 @@ from penchant.errors import PenchantError, RateExceeded
 from penchant.model import Scope
 from penchant.service.access import Access, Session, Sessions
 from penchant.settings import NodeSettings
-from penchant.web.exchange import LET_IN, REQUEST_ID_HEADER, RequestExchange
+from penchant.web.exchange import LET_IN, READS_AS, REQUEST_ID_HEADER, RequestExchange
 from penchant.web.mounts.people import named_session
 from penchant.web.problems import kind_of, problem_of
 
@@ -79,11 +79,13 @@ class MountHost:
         if rate is not None and rate.exceeded:
             raise RateExceeded(f"The plan allows {rate.limit} requests a second.", retry_after_s=1)
 
-    def service_of(self, session: Session) -> ASGIApp:
-        """Return the interface for parts of the request, sent by whoever has a session.
+    def service_of(self, session: Session | None) -> ASGIApp:
+        """Return the interface for parts of the request, sent by whoever has a session, or by anybody.
 
-        Who may look at the pages reads there what keys need the scope ``write`` for, such as settings.
+        Who may look at the pages reads there what keys need the scope ``write`` for, such as settings and previews.
         """
+        if session is None:
+            return part_of(self._exchange, self._service, None)
         return part_of(self._exchange, self._service, session.access, replace(session.access, scopes=frozenset(Scope)))
 
     def problem(self, error: Exception) -> Mapping[str, Any] | None:
@@ -105,7 +107,7 @@ class MountHost:
 def part_of(
     whole: RequestExchange,
     service: ASGIApp,
-    access: Access,
+    access: Access | None,
     reading: Access | None = None,
     also: Collection[bytes] = (),
 ) -> ASGIApp:
@@ -123,7 +125,8 @@ def part_of(
             "raw_path": base_path + scope["raw_path"],
             "headers": [*scope["headers"], *handed],
             "client": whole.scope.get("client"),
-            LET_IN: reading if reading is not None and scope["method"] == "GET" else access,
+            LET_IN: access,
+            READS_AS: reading,
         }
         await service({**scope, **own}, receive, send)
 

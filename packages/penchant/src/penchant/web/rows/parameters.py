@@ -59,3 +59,16 @@ BASE_VARIANT = Parameter(
     description="The variant from which others differ; without it, the placement itself (`base`).",
     schema={"type": "string", "default": "base"},
 )
+OF_CONTENT = Parameter(
+    name="content",
+    description="Adds what placements showed lately of the piece with this id.",
+    schema={"type": "string"},
+    read=read_id,
+)
+COURSES = Parameter(
+    name="courses",
+    description="`true` adds how the difference of each variant from the base has become what it is.",
+    schema={"type": "boolean", "default": False},
+    read=read_boolean,
+    default=False,
+)

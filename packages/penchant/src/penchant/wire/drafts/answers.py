@@ -104,10 +104,37 @@ class ReachEffect(Record, frozen=True, kw_only=True, rename="camel"):
     of: int
 
 
+class SideFigures(Record, frozen=True, kw_only=True):
+    """What lists of people show on one side: different pieces, the lists' variety (0 to 1), and the part of new pieces.
+
+    The latter two are null where there is nothing to tell; they are defined as those of cards of rows.
+    """
+
+    pieces: int
+    variety: float | None
+    newness: float | None
+
+
+class EffectFigures(Record, frozen=True, kw_only=True):
+    """How the lists of people move, those in placements too: how many of how many, and by how many pieces as a rule.
+
+    ``gaining`` pieces come into more of these lists than before, ``risen`` of them were in none.
+    """
+
+    lists: int
+    moved: int
+    moves: int
+    gaining: int
+    risen: int
+    before: SideFigures
+    after: SideFigures
+
+
 class DraftEffect(Record, frozen=True, kw_only=True):
     """Lists as they are and as they would be, and what becomes of all pieces.
 
-    ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it.
+    ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it, ``active``
+    is how many of the most active people there are, named or not.
     """
 
     users: Sequence[PreviewedList]
@@ -116,3 +143,5 @@ class DraftEffect(Record, frozen=True, kw_only=True):
     reach: ReachEffect
     left: int
     without: Sequence[str]
+    active: int
+    figures: EffectFigures

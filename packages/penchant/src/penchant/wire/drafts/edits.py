@@ -9,7 +9,20 @@ from msgspec import UNSET, UnsetType
 
 from penchant.errors import BodyTooLarge, InvalidInput, TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, EncodedPiece, Feature, ListChange, ListKind, PieceLimits, SourceSettings
-from penchant.wire.fields import Body, Example, Json, Record, Shape, described, nullable, ref, text
+from penchant.wire.fields import (
+    BOOLEAN,
+    Body,
+    Description,
+    Example,
+    Json,
+    Record,
+    Shape,
+    described,
+    integer,
+    nullable,
+    ref,
+    text,
+)
 from penchant.wire.lists import TAKE, decode_list, ids
 from penchant.wire.pieces import DEFAULT_LIMITS, Piece, decode_submission
 from penchant.wire.placements import (
@@ -277,11 +290,13 @@ DRAFT_SCHEDULE = Body(DraftSchedule)
 
 
 class EffectWish(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose lists an effect shows, and how long; without ``users`` or ``pieces`` those of the most active ones."""
+    """Whose lists an effect shows, and how long; without ``users`` or ``pieces`` those of the ``most`` active ones."""
 
     users: Annotated[tuple[str, ...] | None, ids(listed=MAX_EFFECT), Example(["kim"])] = None
     pieces: Annotated[tuple[str, ...] | None, ids(listed=MAX_EFFECT), Example(["alien"])] = None
     take: Annotated[int, TAKE, Example(10)] = EFFECT_TAKE
+    most: Annotated[int, integer(1, MAX_EFFECT), Description("How many of the most active ones at most.")] = MAX_EFFECT
+    reach: Annotated[bool, BOOLEAN, Description("Whether all pieces are looked at.")] = True
 
 
 EFFECT_WISH = Body(EffectWish)

@@ -60,6 +60,16 @@ _SAMPLES: Mapping[str, Any] = {
         "reach": {"into": 3, "out": 1, "moved": 12, "lists": 365, "of": 365},
         "left": 0,
         "without": [],
+        "active": 20,
+        "figures": {
+            "lists": 20,
+            "moved": 12,
+            "moves": 3,
+            "gaining": 9,
+            "risen": 2,
+            "before": {"pieces": 61, "variety": 0.7, "newness": 0.1},
+            "after": {"pieces": 66, "variety": 0.74, "newness": 0.1},
+        },
     },
     "DraftListing": {"drafts": [_DRAFT]},
     "DraftNote": DRAFT_NOTE.sample(),
@@ -118,7 +128,8 @@ _SAMPLES: Mapping[str, Any] = {
                 "after": ENTRIES[:1],
                 "moves": [{"id": "gravity", "before": 2, "after": None}],
             }
-        ]
+        ],
+        "fitting": 365,
     },
     "PlacementWish": PLACEMENT_WISH.sample(),
     "PlacementResult": _PLACEMENT_LIST
@@ -154,6 +165,7 @@ _SAMPLES: Mapping[str, Any] = {
                 "share": {"value": 0.52, "lower": 0.2, "upper": 0.84, "expected": 0.5, "off": False},
                 "positions": [{"position": 1, "shown": 12, "successes": 3}],
                 "days": [{"day": "2026-11-21", "shown": 120, "successes": 9}],
+                "course": [{"day": "2026-11-21", "shown": 240, "value": 0.01, "lower": -0.2, "upper": 0.22}],
             }
         ],
     },

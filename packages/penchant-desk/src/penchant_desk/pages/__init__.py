@@ -1,0 +1,1 @@
+"""Pages of the desk: each shows what it asked the interface for, and takes its forms."""

@@ -1,0 +1,1 @@
+"""Rows of pages at the desk: their forms, results, cards and proposals."""

@@ -1,0 +1,89 @@
+"""What rows are in words: their kinds, how mixed they are, and what differs between two of them."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class RowKind(NamedTuple):
+    """What a kind of row is called, and what it shows."""
+
+    name: str
+    sentence: str
+
+
+KIND_WORDS: Mapping[str, RowKind] = MappingProxyType(
+    {
+        "recommendations": RowKind("For a person", "What fits what each one liked, best first."),
+        "because": RowKind("Because you liked …", "One liked piece, named, and what goes with it."),
+        "keyword": RowKind("More of a keyword", "The best of one keyword that the person likes."),
+        "similar": RowKind("Beside a piece", "What goes with the piece on the page."),
+        "popular": RowKind("Popular", "What most people turned to lately."),
+        "new": RowKind("Newest", "What came in last."),
+        "again": RowKind("Go on", "What the person has begun, or comes back to."),
+        "picks": RowKind("Your picks", "Pieces that you choose, in your order or each person's."),
+    }
+)
+STEPS: Mapping[str, Mapping[float, str]] = MappingProxyType(
+    {
+        "diversity": {0: "Best first", 0.25: "A little", 0.5: "Visibly, at hardly any loss", 0.75: "Wide", 1: "Widest"},
+        "calibration": {0: "Not at all", 0.25: "A little", 0.5: "Clearly", 0.75: "Mostly", 1: "Above all else"},
+        "rotation": {0: "Never", 0.1: "A little", 0.25: "Slowly", 0.5: "Steadily", 0.75: "Quickly", 1: "At once"},
+    }
+)
+"""Words for numbers from 0 to 1, by member."""
+MAX_TOLD = 60
+"""Characters of a text that is told where it was changed."""
+
+
+def step_word(member: str, value: float) -> str:
+    """Return the word for a number, that of the nearest one that has a word; of two the smaller one's."""
+    steps = STEPS[member]
+    return steps[min(steps, key=lambda each: (abs(each - value), each))]
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number: true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def difference_in_words(before: Mapping[str, Any], after: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """Return which members of a placement, or settings, differ, by their labels; what is short with its values."""
+    return [
+        words
+        for key, label in labels.items()
+        if before.get(key) != after.get(key)
+        for words in _changed(key, label, before.get(key), after.get(key))
+    ]
+
+
+def _changed(key: str, label: str, old: Any, new: Any) -> Iterator[str]:
+    weights = [{} if each is None else each for each in (old, new)]
+    if all(isinstance(each, dict) and all(map(is_number, each.values())) for each in weights):
+        before, after = ({name: f"{value:g}" for name, value in each.items()} for each in weights)
+        for name in {**before, **after}:
+            if before.get(name) != after.get(name):
+                yield _moved_value(f"{label}, {name}", before.get(name), after.get(name))
+        return
+    told = [_short_value(key, each) for each in (old, new)]
+    if (old is None or told[0]) and told[1]:
+        yield _moved_value(label, *told)
+    else:
+        yield f"{label} {'added' if old is None else 'removed' if new is None else 'changed'}"
+
+
+def _moved_value(label: str, old: str | None, new: str | None) -> str:
+    if new is None:
+        return f"{label} removed"
+    return f"{label}: {new}" if old is None else f"{label}: {old} → {new}"
+
+
+def _short_value(key: str, value: Any) -> str | None:
+    """Return a value in words; ``None`` for one that is not short, or is not there."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if is_number(value):
+        return STEPS[key][value] if value in STEPS.get(key, ()) else f"{value:g}"
+    if isinstance(value, str) and len(value) <= MAX_TOLD:
+        return KIND_WORDS[value].name if value in KIND_WORDS else f"“{value}”"
+    return None
