@@ -177,9 +177,18 @@ def test_an_export_tells_what_was_shown_and_an_erasure_forgets_it(shop: Service)
     shown = shop.get("/s/users/kim/export").json()["impressions"]
     assert shop.delete("/s/users/kim").status_code == 202
 
-    assert [{**each, "timestamp": ""} for each in shown] == [
-        {"placement": "home", "variant": "a", "contentId": "a", "position": 1, "timestamp": "", "ledTo": ["Click"]}
+    assert [{**each, "timestamp": "", "madeAt": ""} for each in shown] == [
+        {
+            "placement": "home",
+            "variant": "a",
+            "contentId": "a",
+            "position": 1,
+            "madeAt": "",
+            "timestamp": "",
+            "ledTo": ["Click"],
+        }
     ]
+    assert shown[0]["madeAt"] <= shown[0]["timestamp"]
     assert "impressions" not in shop.get("/s/users/kim/export").json()
     assert len(shop.get("/s/users/lee/export").json()["impressions"]) == 1
     assert counted(shop)[SHOWN] == {1: 1, 2: 1}

@@ -16,6 +16,9 @@ MOST_BYTES = 8 * 1024
 OF_SERVERS = {"administration", "service"}
 """What neither a page nor a program that uses lists asks for."""
 UNDER_ANOTHER_NAME = {f"{verb}{name}": f"{verb}List" for verb in ("get", "put") for name in ("Whitelist", "Blacklist")}
+UNDER_ANOTHER_NAME |= {
+    f"{verb}{name}Entry": f"{verb}ListEntry" for verb in ("put", "delete") for name in ("Whitelist", "Blacklist")
+}
 REPLACED = {"deleteWhitelist", "deleteBlacklist", "usage", "audit"}
 """An empty list put in its place does it; the last two are for administrators."""
 

@@ -80,7 +80,7 @@ def audit(*, location: DataLocation, account: str | None, as_json: bool, **query
     """Tell who changed what, newest first: keys by their id, and the command line; equal changes of a minute as one."""
     with location.opened() as (_, storage):
         page = read_audit(storage, AuditQuery(**query), account_id=_account_id(storage, account))
-    columns = ("recordedAt", "account", "actor", "action", "subject", "count", "actorName")
+    columns = ("recordedAt", "account", "actor", "action", "subject", "count")
     print_rows(columns, map(_members, page.answer().entries), as_json=as_json)
     if page.next is not None:
         click.echo(f"There are older ones: --before {page.next}", err=True)
