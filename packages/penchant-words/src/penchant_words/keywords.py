@@ -1,6 +1,6 @@
 """Keywords of pieces: the words of their texts, as the service keeps them beside these."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -9,10 +9,8 @@ import msgspec
 from penchant.enrichment import Enrichment
 from penchant.model import SourceSettings
 from penchant.wire.stored import decode_stored_label
-from penchant.wire.syntax import Faults
 from penchant_engine.model import WORDS_CATEGORY
 from penchant_words.settings import (
-    WORDS_SHAPE,
     TextSettings,
     WordSettings,
     decode_word_rule,
@@ -73,12 +71,6 @@ def _language_of_short_texts(bodies: Iterable[bytes], settings: SourceSettings) 
     labels = (decode_stored_label(body) or "" for body in pieces)
     language = kept_words(["\n".join(labels)], words.rule).language
     return "" if language == NONE else language
-
-
-def make_words(wanted: Any) -> Callable[[bytes], KeptWords]:
-    """Return what makes the words of a piece under a setting as the interface has it; ``None`` for none."""
-    setting = WORDS_SHAPE.read(wanted, "", Faults())
-    return lambda body: NO_KEPT_WORDS if setting is None else words_of_piece(body, setting.rule)
 
 
 class _TextPiece(msgspec.Struct):

@@ -118,6 +118,12 @@ class _FilterReader:
         self._numbers = {attribute: number for number, attribute in enumerate(numbered(self._attributes.values()))}
         self._conditions = 0
         self._values = 0
+        # How a condition is read, by the member that says what it is about.
+        self._readers: Mapping[str, Callable[[Mapping[str, Any], str], Clause]] = {
+            "key": self._of_attribute,
+            "category": self._of_category,
+            "catalogs": self._of_catalogs,
+        }
 
     def boost(self, value: Any, where: str) -> Boost:
         if not isinstance(value, dict):
@@ -139,7 +145,7 @@ class _FilterReader:
         elif depth > MAX_FILTER_DEPTH:
             self.faults.add(where, f"Nested deeper than {MAX_FILTER_DEPTH} levels, the most that is accepted.")
         else:
-            read = next((read for name, read in self._conditions_by_name.items() if name in value), None)
+            read = next((read for name, read in self._readers.items() if name in value), None)
             if read is None:
                 return self._group(value, where, depth)
             self._conditions += 1
@@ -147,11 +153,6 @@ class _FilterReader:
                 self.faults.add(where, f"A filter has up to {MAX_CONDITIONS} conditions; this is one more.")
             return read(value, where)
         return ClauseGroup()
-
-    @property
-    def _conditions_by_name(self) -> Mapping[str, Callable[[Mapping[str, Any], str], Clause]]:
-        """How a condition is read, by the member that says what it is about."""
-        return {"key": self._of_attribute, "category": self._of_category, "catalogs": self._of_catalogs}
 
     def _group(self, value: Mapping[str, Any], where: str, depth: int) -> Clause:
         self.faults.only(value, tuple(_GROUPS), where)

@@ -15,8 +15,6 @@ _SAID = {
     "unpin": ("{} is no longer pinned in {}.", ""),
 }
 """What was done in words, and what undoes it."""
-_BACK = {"desk", "piece", "front", "user"}
-"""Pages that have cards, and that a form may lead back to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +34,9 @@ async def done_notice(visit: Visit, view: View, site: DashboardSite) -> DoneNoti
         return None
     (text, undo), into = _SAID[said], visit.text("kept")
     card = (await visit.cards(view, [piece_id]))[piece_id]
-    here = visit.call.operation.path.rpartition("/")[2]
-    at = visit.text("user") if here == "front" else visit.text("id")
     return DoneNotice(
         text=("Not live, but in a proposal: {}" if into else "{}").format(text.format(card.title, row)),
-        action=site.link("piece", source=view.head.name, id=piece_id, back=here if here in _BACK else None, at=at),
+        action=site.link("piece", source=view.head.name, id=piece_id, back="desk", at=visit.text("id")),
         undo={"do": undo} | ({"row": row} if row else {}) | ({"into": into} if into else {}) if undo else {},
         proposal=into,
     )

@@ -17,7 +17,6 @@ from penchant.storage import AuditEntry
 from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.pictures import SparkLine, spark_line
-from penchant.web.dashboard.rows.words import KIND_WORDS
 from penchant.web.dashboard.shown import count_text
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
 from penchant_engine.lists.requests import ListRequest
@@ -35,6 +34,17 @@ DRAFTS = {
     "draft": "is a draft, shown to nobody",
 }
 """What a draft waits for, by its state."""
+_KIND_NAMES = {
+    PlacementKind.RECOMMENDATIONS: "For a person",
+    PlacementKind.BECAUSE: "Because you liked …",
+    PlacementKind.KEYWORD: "More of a keyword",
+    PlacementKind.SIMILAR: "Beside a piece",
+    PlacementKind.POPULAR: "Popular",
+    PlacementKind.NEW: "Newest",
+    PlacementKind.AGAIN: "Go on",
+    PlacementKind.PICKS: "Your picks",
+}
+"""What kinds of rows are called."""
 _VERDICTS = {
     RowVerdict.UNSEEN: ("", "Not shown yet"),
     RowVerdict.EARLY: ("", "Too early to say"),
@@ -243,7 +253,7 @@ def _row(row: RowStanding) -> RowText:
     rates = [100 * each for each in row.succeeded.days]
     return RowText(
         row=row,
-        kind=KIND_WORDS[PlacementKind(row.kind)].name,
+        kind=_KIND_NAMES[PlacementKind(row.kind)],
         verdict=kind,
         text=text.format(row.variant),
         line=spark_line(rates) if any(rates) else None,

@@ -28,30 +28,6 @@ SHORT = 80
 """Characters of an id or label in a list; the page about the piece shows all of them."""
 
 
-LANGUAGE_NAMES: Mapping[str, str] = {
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    "en": "English",
-    "es": "Spanish",
-    "fi": "Finnish",
-    "fr": "French",
-    "hu": "Hungarian",
-    "it": "Italian",
-    "nl": "Dutch",
-    "no": "Norwegian",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sv": "Swedish",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-}
-"""What the languages are called whose stop words are known."""
-
-
 def short(text: str, length: int = SHORT) -> str:
     """Return a text cut to a length, with an ellipsis where something is missing."""
     return text if len(text) <= length else text[: length - 1] + "…"
@@ -73,50 +49,14 @@ def weekday(number: int) -> str:
     return f"{day:%A}, {day.day} {day:%B}"
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, without decimals unless it is small."""
-    return f"{share:.1%}" if 0 < abs(share) < 0.1 else f"{share:.0%}"
-
-
-def rate(share: float) -> str:
-    """Return a rate in percent, as rates are compared."""
-    return f"{share:.2%}"
-
-
-def points(difference: float) -> str:
-    """Return the difference of two rates in points of a percent, with its sign."""
-    return f"{difference * 100:+.2f}".replace("-", "\N{MINUS SIGN}")
-
-
-def score(value: float) -> str:
-    """Return a score as it is compared by eye."""
-    return f"{value:.4f}"
-
-
 def moment(milliseconds: int) -> str:
     """Return a moment to the minute, UTC."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def day(number: int) -> str:
-    """Return a UTC day by its number since 1970."""
-    return datetime.fromtimestamp(number * 86_400, UTC).strftime("%Y-%m-%d")
-
-
-def language(code: str) -> str:
-    """Return what the language of a text is called, whose stop words are left out."""
-    return LANGUAGE_NAMES.get(code, "no language")
-
-
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "short": short,
     "number": number,
-    "percent": percent,
-    "rate": rate,
-    "points": points,
-    "score": score,
     "moment": moment,
     "weekday": weekday,
-    "day": day,
-    "language": language,
 }

@@ -36,11 +36,7 @@ HOME = "/-/dashboard"
 MAX_COVER_TITLE = 120
 """Characters of a title in the address of its cover: more make no other initials, and addresses longer."""
 HTML = "text/html; charset=utf-8"
-_ASSETS = {
-    "style.css": "text/css; charset=utf-8",
-    "script.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-}
+_ASSETS = ("style.css", "script.js", "icon.svg")
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src {images}; "
     "connect-src 'self'; "
@@ -145,10 +141,8 @@ class DashboardSite:
         self.home = base_path + HOME
         self._base_path = base_path
         self._cover = base_path + COVER.path
-        self._assets: dict[str, tuple[bytes, str]] = {}
-        for name in _ASSETS:
-            body = resources.files("penchant_desk").joinpath("static", name).read_bytes()
-            self._assets[name] = (body, body_tag(body))
+        files = resources.files("penchant_desk") / "static"
+        self._asset_tags = {name: body_tag((files / name).read_bytes()) for name in _ASSETS}
 
     @computed
     def _templates(self) -> "Environment":
@@ -246,7 +240,7 @@ class DashboardSite:
         return f"{self._cover}?title={quote(title[:MAX_COVER_TITLE], safe='', errors='replace')}"
 
     def _asset_link(self, name: str) -> str:
-        return self.link(f"static/{name}", v=self._assets[name][1])
+        return self.link(f"static/{name}", v=self._asset_tags[name])
 
 
 def _headers(image_hosts: Collection[str]) -> dict[str, str]:
