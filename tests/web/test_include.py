@@ -1,9 +1,11 @@
 """What entries of lists carry of their pieces (interface, section 10)."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from penchant.service.lists.inclusion import PieceInclusion
 from serving import Service
 from web.test_whom import SHOP, Page
 
@@ -168,3 +170,18 @@ def test_what_a_list_is_about_and_liked_pieces_in_reasons_have_labels_where_entr
     assert plain["seed"] == {"contentId": "p0"}
     liked, *_ = next(part["pieces"] for part in reasons["parts"] if part["part"] == "audience")
     assert (liked["id"], liked["label"]) == ("p0", "Piece 0")
+
+
+def test_pieces_that_change_while_a_list_is_made_are_included_as_they_are_then(
+    shop: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode, changes = PieceInclusion.encode, [PIECES[1] | {"label": "Another"}]
+
+    async def encode_after_a_change(self: PieceInclusion, *view: Any, **public: Any) -> bytes:
+        if changes:
+            await asyncio.to_thread(shop.submit, "s", changes.pop())
+        return await encode(self, *view, **public)
+
+    monkeypatch.setattr(PieceInclusion, "encode", encode_after_a_change)
+
+    assert entries(shop, "/s/content/a/similar?include=label")["b"]["label"] == "Another"

@@ -242,6 +242,14 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         # Whoever reads a page has its key: it knows of no piece that may not be shown now.
         return replace(view, known_at=self.services.lists.now(view)) if self.is_in_browser else view
 
+    def without_head(self) -> "Call":
+        """Return the request without the head that the checks have read, where the source has changed since."""
+        return (
+            self
+            if self.caller is None
+            else msgspec.structs.replace(self, caller=msgspec.structs.replace(self.caller, head=None))
+        )
+
     @property
     def is_in_browser(self) -> bool:
         """Whether a page sends this, with a key that everybody has who reads the page."""

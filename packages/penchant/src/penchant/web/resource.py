@@ -192,8 +192,9 @@ class CheckedOperation:
                         view, answer.result, wanted, is_public=call.is_in_browser
                     )
                     return _encoded(call, answer, await encoding)
-            # Whichever was the newer one: let the change reach this process.
+            # Whichever was the newer one: let the change reach this process, and read the head anew.
             await asyncio.sleep(INCLUDE_PAUSE_S)
+            call = call.without_head()
         raise Overloaded("The source changes faster than its pieces can be read; send it again.", retry_after_s=1)
 
     def _included(self, call: Call) -> Sequence[str]:
