@@ -11,10 +11,10 @@ from penchant.wire.stored import decode_stored_piece
 from penchant_engine.index import Audience, Filter, Snapshot, Tally
 from penchant_engine.index.building import term_table
 from penchant_engine.index.layout import BlendFactors
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item
 from penchant_engine.index.people.order import OwnLikes
-from penchant_engine.index.people.person import PlacedTaste
+from penchant_engine.index.people.person import UserProfile
 from penchant_engine.index.people.personal import BlendQuery, OverlapQuery, PersonBlend
-from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.index.queries import best_of
 from penchant_engine.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, OrderUse, Term
 
@@ -64,9 +64,9 @@ def _recommended(snapshot: Snapshot, weights: dict[str, float], take: int, *, fi
     for version, (user, piece_id) in enumerate(((b"u1", "p1"), (b"u2", "p1"), (b"u2", "p2"), (b"u3", "é"))):
         tally.record(user.ljust(16), piece_id, InteractionType.PLAY, DAY_MS, version)
     catalogue = snapshot.merged()
-    made = AudienceWeights.none()
+    made = ItemItemModel.none()
     if len(catalogue):
-        made = build_weights(tally.compacted().matrix(catalogue.ids, settings, 0), catalogue, weights)
+        made = fit_item_item(tally.compacted().matrix(catalogue.ids, settings, 0), catalogue, weights)
     audience = Audience(tally.popularity(settings, 1), made)
     popular = audience.popular(snapshot.parts, (1, 30.0), lambda: CREDITS)
     alike = audience.alike(snapshot.parts, rows_of_likes(snapshot, {"p1": 4}), OrderUse.AUTO)
@@ -75,11 +75,11 @@ def _recommended(snapshot: Snapshot, weights: dict[str, float], take: int, *, fi
     return best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=fill), EVERYTHING, take)
 
 
-def placed_taste(snapshot: Snapshot, values: Mapping[Term, float], norm: float) -> PlacedTaste:
+def placed_taste(snapshot: Snapshot, values: Mapping[Term, float], norm: float) -> UserProfile:
     """Return a taste, ascending by term, against the parts of a snapshot."""
     keys, array = term_table(values), np.fromiter(values.values(), np.float64, len(values))
     placed = [part.segment.terms.find_all(keys) for part in snapshot.parts]
-    return PlacedTaste(by_part=tuple((terms[terms >= 0], array[terms >= 0]) for terms in placed), norm=norm)
+    return UserProfile(by_part=tuple((terms[terms >= 0], array[terms >= 0]) for terms in placed), norm=norm)
 
 
 def rows_of_likes(snapshot: Snapshot, likes: Mapping[str, int], ranks: Mapping[str, int] | None = None) -> OwnLikes:

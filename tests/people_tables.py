@@ -5,10 +5,10 @@ import numpy as np
 from penchant.model import SourceSettings
 from penchant_engine.index import Snapshot, Strings
 from penchant_engine.index.building import build_segment
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item
 from penchant_engine.index.people.likes import like_matrix
 from penchant_engine.index.people.order import order_of
 from penchant_engine.index.people.table import PeopleEvents, PeopleTable, people_table
-from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.model import DAY_MS, IndexedPiece, InteractionType, Term
 
 TODAY, CODES = 20_000, [kind.code for kind in InteractionType]
@@ -44,11 +44,11 @@ def table_of(snapshot: Snapshot, random: np.random.Generator, chosen: SourceSett
     return people_table(ids, events, snapshot.parts[0].segment, chosen, TODAY)
 
 
-def weights_of(table: PeopleTable, snapshot: Snapshot, chosen: SourceSettings) -> AudienceWeights:
+def weights_of(table: PeopleTable, snapshot: Snapshot, chosen: SourceSettings) -> ItemItemModel:
     people = np.repeat(np.arange(len(table)), np.diff(table.starts))
     liked = table.grades > 0
     # Moments in the order that ranks have.
     order = order_of(people[liked], -table.ranks[liked].astype(np.int64))
     rows = table.rows[liked].astype(np.int64)
     likes = like_matrix(people[liked], rows, table.grades[liked], snapshot.piece_count, order)
-    return build_weights(likes, snapshot.parts[0].segment, chosen.category_weights)
+    return fit_item_item(likes, snapshot.parts[0].segment, chosen.category_weights)

@@ -19,7 +19,7 @@ from penchant_engine.model import (
     counted_portion,
     grades_of_weight,
 )
-from penchant_engine.profiles import piece_values
+from penchant_engine.repeats import piece_values
 
 
 def taste(

@@ -48,7 +48,7 @@ ENGINE_LEVELS = (
     {"bounded_cache", "computed", "errors", "moments", "owned_folders", "steps"},
     {"model"},
     {"attributes"},
-    {"index", "profiles", "ranking"},
+    {"index", "repeats", "ranking"},
     {"views", "compiling"},
     {"lists"},
     {"checking"},
@@ -292,7 +292,7 @@ NAMES_ROWS = {
     "penchant_engine/lists/similar.py": "pieces that are tried",
     "penchant_engine/model.py": "why a piece stands where it does, by pin or quota",
     "penchant_engine/lists/arranging.py": "pins and quotas",
-    "penchant_engine/lists/picks.py": "pins and quotas",
+    "penchant_engine/lists/reranking.py": "pins and quotas",
     "penchant_engine/lists/requests.py": "pins and quotas",
 }
 """Files of the core that name a placement, an impression or a draft, or import what is of rows, with the reason."""

@@ -22,7 +22,7 @@ from penchant.settings import METRICS_VARIABLE, CurrentSettings, NodeSettings, m
 from penchant.storage import DeleteSource, SubmitPieces
 from penchant_batch import stand_ins as stand_in_ranges
 from penchant_engine.index.layout import LikenessNorms, SparseRows
-from penchant_engine.index.people.weights import StandInQuery
+from penchant_engine.index.people.item_item import StandInQuery
 
 
 @pytest.fixture(autouse=True)

@@ -18,9 +18,9 @@ from penchant_engine.index.building import build_segment
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import SERVED
 from penchant_engine.index.layout import LikeMatrix
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item
 from penchant_engine.index.people.likes import like_matrix
 from penchant_engine.index.people.order import order_of, successor_rows
-from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.model import IndexedPiece
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,7 @@ def measured(work: Callable[[], Any]) -> tuple[Any, float, float]:
     return found, time.process_time() - used, grown / 1024
 
 
-def kept_mib(weights: AudienceWeights, *names: str) -> float:
+def kept_mib(weights: ItemItemModel, *names: str) -> float:
     return float(sum(getattr(weights, name).nbytes for name in names)) / MIB
 
 
@@ -65,7 +65,7 @@ def test_what_order_costs_beside_the_weights(pieces: int, likes: int) -> None:
     catalogue = build_segment(IndexedPiece(id=f"p{number:06}", weights={}) for number in range(pieces))
 
     after, after_s, after_grown = measured(lambda: successor_rows(matrix))
-    weights, all_s, all_grown = measured(lambda: build_weights(matrix, catalogue, {}))
+    weights, all_s, all_grown = measured(lambda: fit_item_item(matrix, catalogue, {}))
 
     assert after.direction
     print(

@@ -43,8 +43,8 @@ from penchant.settings import NodeSettings
 from penchant.storage import SourceHead, SubmitPieces, open_storage
 from penchant.wire import decode_submission, encode_settings
 from penchant_engine.index import Audience, FloatArray, IntArray, InteractionArrays
-from penchant_engine.index.people.person import figures_of_person
-from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.index.people.item_item import ItemItemModel
+from penchant_engine.index.people.person import user_features
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SimilarRanking
@@ -144,7 +144,7 @@ class Service:
         self._history = history
         every = np.ones(len(history.events), dtype=np.bool_)
         self._snapshot = snapshot_of(Knowledge.of(history, every, history.settings))
-        self._audience = Audience(None, AudienceWeights.none())
+        self._audience = Audience(None, ItemItemModel.none())
 
     def similar(self, algorithm: Algorithm, weights: Mapping[str, float]) -> Lists:
         """Return what makes similar content, by weights of categories."""
@@ -166,7 +166,7 @@ class Service:
                 StoredInteraction(user_id="", piece_id=each, type=InteractionType.RATE_LIKE, occurred_at=MOMENT)
                 for each in seeds
             ]
-            person = figures_of_person(InteractionArrays.of(liked), view.snapshot, view.settings, MOMENT // DAY_MS)
+            person = user_features(InteractionArrays.of(liked), view.snapshot, view.settings, MOMENT // DAY_MS)
             restricted = structs.replace(request, catalogs=frozenset({catalog}))
             ranking = PersonalRanking(view, restricted, MOMENT, person, self._audience)
             return [each.id for each in ranking.arrangement.pieces]

@@ -14,10 +14,10 @@ from answers import rows_of_likes, snapshot_of
 from penchant.model import SourceSettings
 from penchant_engine.index import Audience, Tally
 from penchant_engine.index.people import tally
-from penchant_engine.index.people.figures import FullLike
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item
 from penchant_engine.index.people.likes import Likes
 from penchant_engine.index.people.popularity import PieceCounts, PieceNumbers
-from penchant_engine.index.people.weights import AudienceWeights, build_weights
+from penchant_engine.index.people.statistics import FullLike
 from penchant_engine.index.strings import Strings
 from penchant_engine.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, WHOLE, InteractionType, OrderUse
 from strategies import examples
@@ -163,7 +163,7 @@ def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], tol
     counts = counting.tally.popularity(settings_of(told, counting.oldest), TODAY)
 
     assert counts.by_part(snapshot.parts, FullLike().grades)[0].tolist() == pytest.approx(people)
-    audience = Audience(counts, AudienceWeights.none())
+    audience = Audience(counts, ItemItemModel.none())
     most = math.log1p(max(people)) or 1.0
     shares = audience.popular(snapshot.parts, (TODAY, 0.0), lambda: np.zeros(1)).shares[0]
     assert shares.tolist() == pytest.approx([math.log1p(number) / most for number in people])
@@ -223,18 +223,18 @@ def test_of_ratings_of_one_moment_the_later_recorded_counts_across_a_base() -> N
 
 def test_no_people_make_no_audience() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
-    audience = Audience(Tally.empty(0).popularity(SourceSettings(), 1), AudienceWeights.none())
+    audience = Audience(Tally.empty(0).popularity(SourceSettings(), 1), ItemItemModel.none())
 
     likes = rows_of_likes(snapshot, {"a": 1})
     assert audience.alike(snapshot.parts, likes, OrderUse.ON)[0].of_row(0) == 0.0
-    assert audience.owing(snapshot.parts, likes, OrderUse.ON)("a") == []
+    assert audience.like_shares_of(snapshot.parts, likes, OrderUse.ON)("a") == []
     assert audience.popular(snapshot.parts, (1, 30.0), lambda: np.ones(1)).median == 0
 
 
 def test_an_audience_without_counts_has_no_popularity() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
 
-    popular = Audience(None, AudienceWeights.none()).popular(snapshot.parts, (1, 30.0), lambda: np.ones(1))
+    popular = Audience(None, ItemItemModel.none()).popular(snapshot.parts, (1, 30.0), lambda: np.ones(1))
 
     assert (popular.shares[0].tolist(), popular.median) == ([0.0], 0.0)
 
@@ -247,12 +247,12 @@ def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: 
     snapshot = snapshot_of([{"id": each, "categories": {"t": [each[1], "x"]}} for each in PIECES])
     likes = counting.tally.compacted().matrix(Strings.of(PIECES), SourceSettings(), 0)
     counts = PieceCounts(PieceNumbers(counting.tally.base), {}, len(counting.tally.base.ids))
-    audience = Audience(counts, build_weights(likes, snapshot.merged(), {}))
+    audience = Audience(counts, fit_item_item(likes, snapshot.merged(), {}))
     chosen = rows_of_likes(snapshot, {piece_id: 4 + number for number, piece_id in enumerate(own)})
 
     (found,) = audience.alike(snapshot.parts, chosen, OrderUse.ON)
 
-    owed = audience.owing(snapshot.parts, chosen, OrderUse.ON)
+    owed = audience.like_shares_of(snapshot.parts, chosen, OrderUse.ON)
     for piece_id, share in zip(PIECES, found.by_row(len(PIECES)).tolist(), strict=True):
         shares = owed(piece_id)
         assert math.fsum(each.share for each in shares) == pytest.approx(share, abs=1e-12)

@@ -16,9 +16,9 @@ from penchant_engine.index.people.explaining import (
     TermShare,
     TermShares,
     blended_parts,
+    disclosable,
     overlap_parts,
     similarity_shares,
-    tellable,
 )
 from penchant_engine.index.people.personal import PersonBlend
 from penchant_engine.index.people.popularity import Popularity
@@ -126,7 +126,7 @@ def test_pieces_that_fewer_than_three_people_liked_too_are_not_named() -> None:
         LikeShare("f", -0.1, 9),
     )
 
-    assert [like.id for like in tellable(likes)] == ["d", "b", "c", "f"]
+    assert [like.id for like in disclosable(likes)] == ["d", "b", "c", "f"]
 
 
 def test_an_overlap_gives_each_shared_term_one_over_all() -> None:

@@ -23,10 +23,10 @@ from penchant_engine.index.layout import (
     BlendFactors,
     Choice,
     KernelQuery,
-    PieceFigures,
+    PieceFeatures,
+    ProfileDots,
     SparseShares,
     Taste,
-    TasteDots,
 )
 from penchant_engine.index.segment import Segment
 from penchant_engine.index.strings import Strings
@@ -132,13 +132,13 @@ def test_recommendations_are_the_same_bits(  # noqa: PLR0917  # as above
     total = content + audience + popularity or 1.0
     blending = BlendFactors(content, audience, popularity, total)
     liked = SparseShares.of(random.choice([-0.4, 0.0, 0.3, 1.6], n))
-    figures = PieceFigures(segment.roots, random.choice([0.0, 0.5, 1.0], n), liked)
+    figures = PieceFeatures(segment.roots, random.choice([0.0, 0.5, 1.0], n), liked)
     choice = chosen(n, seed, selectivity, limit)
 
     found = engine.best(taste, blending, segment.postings, figures, choice)
 
     assert same(found, exact.best(taste, blending, segment.postings, figures, choice))
-    dots = TasteDots(np.empty(n))
+    dots = ProfileDots(np.empty(n))
     for other in (chosen(n, seed + 1, selectivity, limit), choice):
         again = engine.best(taste, blending, segment.postings, figures, other, dots)
         assert dots.are_known

@@ -12,7 +12,7 @@ from answers import snapshot_of
 from penchant.model import SourceSettings
 from penchant_engine.index import Tally
 from penchant_engine.index.factors import rarities_of, values_of
-from penchant_engine.index.people.figures import figures_of
+from penchant_engine.index.people.statistics import figures_of
 from penchant_engine.model import DAY_MS, InteractionType
 
 DEMO = files("penchant.demo") / "works"

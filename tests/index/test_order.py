@@ -22,12 +22,12 @@ from penchant_engine.index.building import build_segment
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.layout import LikeMatrix
 from penchant_engine.index.people import order
-from penchant_engine.index.people.figures import SourceFigures
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item
 from penchant_engine.index.people.likes import like_matrix
 from penchant_engine.index.people.order import RECENCY, OwnLikes, direction_of, like_factors, order_of, successor_rows
-from penchant_engine.index.people.person import figures_of_person
+from penchant_engine.index.people.person import user_features
+from penchant_engine.index.people.statistics import SourceStatistics
 from penchant_engine.index.people.table import PeopleEvents, people_table
-from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.model import (
     DEFAULT_INTERACTION_WEIGHTS,
     IndexedPiece,
@@ -73,12 +73,12 @@ def tally_of(everyone: Mapping[str, Mapping[str, Like]], order_of_arrival: rando
     return tally
 
 
-def weights_of(tally: Tally) -> AudienceWeights:
+def weights_of(tally: Tally) -> ItemItemModel:
     catalogue = snapshot_of([{"id": each, "categories": {}} for each in IDS]).merged()
-    return build_weights(tally.compacted().matrix(catalogue.ids, SourceSettings(), 0), catalogue, {})
+    return fit_item_item(tally.compacted().matrix(catalogue.ids, SourceSettings(), 0), catalogue, {})
 
 
-def bytes_of(weights: AudienceWeights) -> dict[str, bytes]:
+def bytes_of(weights: ItemItemModel) -> dict[str, bytes]:
     return {name: array.tobytes() for name, array in weights.arrays().items()}
 
 
@@ -105,8 +105,8 @@ def shuffled(everyone: list[dict[str, Like]]) -> list[dict[str, Like]]:
     return found
 
 
-def figures_of(everyone: list[dict[str, Like]]) -> SourceFigures:
-    return weights_of(tally_of({f"u{number}": liked for number, liked in enumerate(everyone)})).source_figures
+def figures_of(everyone: list[dict[str, Like]]) -> SourceStatistics:
+    return weights_of(tally_of({f"u{number}": liked for number, liked in enumerate(everyone)})).source_statistics
 
 
 @pytest.mark.slow
@@ -146,13 +146,13 @@ def test_lists_take_account_of_order_as_the_words_say(
     ]
     reference, snapshot = Reference(pieces, events, {"order": use.value}), snapshot_of(pieces)
     matrix = tally_of(names).compacted().matrix(snapshot.merged().ids, SourceSettings(), 0)
-    audience = Audience(None, build_weights(matrix, snapshot.merged(), {}))
+    audience = Audience(None, fit_item_item(matrix, snapshot.merged(), {}))
     own = rows_of_likes(snapshot, {each: like.grade for each, like in person.items()}, ranks_of(person))
 
     (found,) = audience.alike(snapshot.parts, own, use)
 
     assert audience.figures.strength(use) == reference.strength
-    expected, owed = reference.shares(reference.graded(person)), audience.owing(snapshot.parts, own, use)
+    expected, owed = reference.shares(reference.graded(person)), audience.like_shares_of(snapshot.parts, own, use)
     for piece_id, share in zip(IDS, found.by_row(len(IDS)).tolist(), strict=True):
         assert share == pytest.approx(float(expected[piece_id]), abs=1e-12)
         assert math.fsum(each.share for each in owed(piece_id)) == pytest.approx(share, abs=1e-12)
@@ -209,7 +209,7 @@ def test_people_of_other_names_give_the_same_bytes() -> None:
         for step in (1, 7)
     )
 
-    assert one.source_figures.direction > 100
+    assert one.source_statistics.direction > 100
     assert bytes_of(one) == bytes_of(other)
 
 
@@ -309,11 +309,11 @@ def test_of_mostly_full_likes_without_order_all_is_that_of_the_revision_before_b
     segment, people, rows, grades = unordered()
     # At moments of chance: nobody agrees with anybody on what comes first.
     order_of_likes = order_of(people, np.random.default_rng(1).integers(0, 1 << 40, len(people)))
-    weights = build_weights(like_matrix(people, rows, grades, len(segment), order_of_likes), segment, {})
+    weights = fit_item_item(like_matrix(people, rows, grades, len(segment), order_of_likes), segment, {})
     digest = hashlib.sha256()
     for name in ("starts", "targets", "values", "people", "lent_starts", "borrowers", "lent_shares", "evidence"):
         digest.update(getattr(weights, name).tobytes())
-    digest.update(str(weights.source_figures.pairs).encode())
+    digest.update(str(weights.source_statistics.pairs).encode())
     audience, parts = Audience(None, weights), Snapshot.of_segment(segment).parts
 
     for person in range(0, 400, 8):
@@ -322,7 +322,7 @@ def test_of_mostly_full_likes_without_order_all_is_that_of_the_revision_before_b
         for each in engine.shares(weights.matrix, audience._seeds(parts, likes, use), 0.25):
             digest.update(each.tobytes())
 
-    assert weights.source_figures.direction == 0
+    assert weights.source_statistics.direction == 0
     assert digest.hexdigest() == OF_THE_REVISION_BEFORE
 
 
@@ -363,6 +363,6 @@ def test_a_person_of_a_table_likes_in_the_same_order(
 
     table = people_table(Strings.of(["u"]), events, snapshot.parts[0].segment, rules, 1)
 
-    alone = figures_of_person(interactions, snapshot, rules, 1).likes
+    alone = user_features(interactions, snapshot, rules, 1).likes
     for one, other in zip(alone, table.figures(0, snapshot, rules).likes, strict=True):
         assert [each.tolist() for each in one] == [each.tolist() for each in other]

@@ -14,11 +14,11 @@ from penchant.model import SourceSettings
 from penchant_engine.index import IntArray, InteractionArrays, Snapshot
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.people.person import (
-    CountedPreferences,
+    EffectivePreferences,
     facts_of_pieces,
-    figures_of_person,
     profile_of_person,
     strongest_terms,
+    user_features,
 )
 from penchant_engine.model import DAY_MS, InteractionType, Preferences, StoredInteraction, Term, most_likes
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
@@ -53,9 +53,9 @@ def test_a_person_is_the_definition(
     arrays, said = InteractionArrays.of(interactions), Preferences(stated=liking)
 
     profile = profile_of_person(arrays, snapshot, rules, TODAY, said)
-    figures = figures_of_person(arrays, snapshot, rules, TODAY, said)
+    figures = user_features(arrays, snapshot, rules, TODAY, said)
 
-    counted = CountedPreferences.of(said, snapshot, rules).stated
+    counted = EffectivePreferences.of(said, snapshot, rules).stated
     expected = profile_reference.taste(
         interactions, terms_of=snapshot.terms_of, settings=rules, today=TODAY, stated=counted
     )
@@ -66,7 +66,7 @@ def test_a_person_is_the_definition(
     assert sorted(grade for own in figures.likes.grades for grade in own.tolist()) == sorted(likes.values())
     strongest = [term for term, score in sorted(expected.items(), key=lambda each: (-each[1], each[0])) if score > 0]
     for one in (snapshot, Snapshot.of_segment(snapshot.merged())):
-        taste = figures_of_person(arrays, one, rules, TODAY, said).taste
+        taste = user_features(arrays, one, rules, TODAY, said).taste
         assert list(strongest_terms(taste, one, rules)) == strongest
     assert (figures.stated, figures.met) == (
         counted,

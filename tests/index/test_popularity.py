@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from answers import snapshot_of
 from penchant.model import SourceSettings
 from penchant_engine.index import Snapshot, Strings, Tally
-from penchant_engine.index.people.figures import FullLike
 from penchant_engine.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, PopularityMeter, shares_of
+from penchant_engine.index.people.statistics import FullLike
 from penchant_engine.model import DAY_MS, InteractionType
 
 PIECES = [f"p{number}" for number in range(4)]

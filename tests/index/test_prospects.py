@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penchant.model import SourceSettings
-from penchant_engine.index import Audience, Filter, PersonFigures
+from penchant_engine.index import Audience, Filter, UserFeatures
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.layout import BlendFactors, PersonPairs
 from penchant_engine.index.people import order
-from penchant_engine.index.people.person import CountedPreferences, ValuedRows, taste_of_values
+from penchant_engine.index.people.person import EffectivePreferences, ValuedRows, profile_of_values
 from penchant_engine.index.people.personal import BlendQuery, PersonBlend
 from penchant_engine.index.people.popularity import Popularity
-from penchant_engine.index.people.prospects import PeopleTastes, PieceAppeal
+from penchant_engine.index.people.target_users import TargetPiece, TargetUsers
 from penchant_engine.index.queries import best_of
 from penchant_engine.model import NO_PREFERENCES, OrderUse
 from people_tables import made, table_of, weights_of
@@ -56,7 +56,7 @@ def test_a_piece_suits_everybody_as_each_ones_list_says(
         content = shares[0] * (1 + met / 7)
         return BlendFactors(content, *shares[1:], total=content + shares[1] + shares[2])
 
-    def expected(figures: PersonFigures) -> int:
+    def expected(figures: UserFeatures) -> int:
         blend = PersonBlend(
             taste=figures.taste,
             popular=Popularity.without_credits((popular,)),
@@ -69,8 +69,8 @@ def test_a_piece_suits_everybody_as_each_ones_list_says(
 
     figures = [table.figures(person, snapshot, chosen) for person in range(len(table))]
     likes = audience.likes_for(f"{row:06}", snapshot.parts[0].segment, OrderUse.ON)
-    piece = PieceAppeal(row=row, likes=likes, popular=float(popular[row]), blending=blending)
-    tastes = PeopleTastes(table, snapshot, chosen)
+    piece = TargetPiece(row=row, likes=likes, popular=float(popular[row]), blending=blending)
+    tastes = TargetUsers(table, snapshot, chosen)
 
     found = tastes.units_of(piece)
 
@@ -121,9 +121,9 @@ def test_what_two_doubles_do_not_hold_is_added_up_by_numpy(kernels: Mapping[Any,
     row = int(np.flatnonzero(np.diff(segment.starts))[0])
     rows, values = np.asarray([row, row, row]), np.asarray([2.0**200, 1.0, 2.0**-200])
     pairs = PersonPairs(np.asarray([0, 3]), rows.astype(np.uint32), values)
-    said = CountedPreferences.of(NO_PREFERENCES, snapshot, SourceSettings())
+    said = EffectivePreferences.of(NO_PREFERENCES, snapshot, SourceSettings())
 
-    taste = taste_of_values(ValuedRows(np.zeros_like(rows), rows, values), said, snapshot)
+    taste = profile_of_values(ValuedRows(np.zeros_like(rows), rows, values), said, snapshot)
 
     assert engine.taste(pairs, snapshot.piece_terms({})) is None
     assert taste.by_part[0][0].tolist() == segment.piece(row)[0].tolist()
@@ -135,11 +135,11 @@ def test_without_a_kernel_everybody_is_to_be_looked_at_singly(kernels: Mapping[A
     table = table_of(snapshot, random, chosen)
     audience = Audience(None, weights_of(table, snapshot, chosen))
     likes = audience.likes_for("000001", snapshot.parts[0].segment, OrderUse.ON)
-    piece = PieceAppeal(row=1, likes=likes, popular=0.0, blending=lambda _: BlendFactors(1.0, 1.0, 1.0, total=3.0))
+    piece = TargetPiece(row=1, likes=likes, popular=0.0, blending=lambda _: BlendFactors(1.0, 1.0, 1.0, total=3.0))
     engine.use({})
 
     try:
-        found = PeopleTastes(table, snapshot, chosen).units_of(piece)
+        found = TargetUsers(table, snapshot, chosen).units_of(piece)
     finally:
         engine.use(kernels)
 

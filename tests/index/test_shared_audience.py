@@ -7,8 +7,8 @@ import pytest
 
 from answers import EVERYTHING, snapshot_of, stored
 from penchant_engine.index import Audience, Snapshot
+from penchant_engine.index.people.item_item import ItemItemModel
 from penchant_engine.index.people.shared_audience import MeanQuery, SharedLikes, SharedQuery
-from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.index.queries import PartQuery, best_of
 from penchant_engine.index.similarity import SimilarityQuery
 from penchant_engine.index.strings import Strings
@@ -30,7 +30,7 @@ def asked(snapshot: Snapshot, piece_id: str = "q") -> SimilarityQuery:
 def audience() -> Audience:
     """What likes of ``q`` say of the others: half, more than all, a quarter, less than nothing."""
     weights = replace(
-        AudienceWeights.none(),
+        ItemItemModel.none(),
         ids=Strings.of(IDS),
         starts=np.array([0, 0, 0, 0, 0, 4]),
         targets=np.arange(4, dtype=np.uint32),

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from answers import TERMS, placed_taste, snapshot_of, stored
 from penchant_engine.index import Filter, Snapshot
-from penchant_engine.index.boosting import PiecePosition, count_ahead, key_of, offer_of
+from penchant_engine.index.boosting import PiecePosition, availability_of, count_ahead, key_of
 from penchant_engine.index.layout import BlendFactors, SparseShares
-from penchant_engine.index.masks import GivenPieces
+from penchant_engine.index.masks import CandidatePieces
 from penchant_engine.index.part import MAX_TASTES
 from penchant_engine.index.people.explaining import blended_parts
-from penchant_engine.index.people.person import PlacedTaste
+from penchant_engine.index.people.person import UserProfile
 from penchant_engine.index.people.personal import BlendQuery, PersonBlend
 from penchant_engine.index.people.popularity import Popularity
 from penchant_engine.index.queries import best_of
@@ -101,7 +101,7 @@ def test_all_lists_of_a_person_are_what_each_is_alone(
     )
     having = [Filter(moment=1, having=term) for term in TERMS[:3]]
 
-    for shown in (SHOWN, *having, Filter(moment=1, among=GivenPieces(["p1", "p4", "p2"])), SHOWN):
+    for shown in (SHOWN, *having, Filter(moment=1, among=CandidatePieces(["p1", "p4", "p2"])), SHOWN):
         alone = snapshot.apart()
         found = best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=True), shown, 30)
         assert found == best_of(alone.parts, BlendQuery(alone, blend, fill=True), shown, 30)
@@ -137,14 +137,14 @@ def test_what_is_not_there_stands_nowhere() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {}}])
     asked = snapshot.asked("a", None, {})
     blend = PersonBlend(
-        taste=PlacedTaste(by_part=(), norm=0.0),
+        taste=UserProfile(by_part=(), norm=0.0),
         popular=Popularity.without_credits(()),
         liked=(),
         factors=BlendFactors(1.0, 0.0, 0.0, total=1.0),
         category_weights={},
     )
 
-    assert offer_of(snapshot, "no") is None
+    assert availability_of(snapshot, "no") is None
     assert key_of(snapshot, "no", asked.scan) is None
     with pytest.raises(KeyError):
         blended_parts(snapshot, blend, "no", owed=lambda _: ())

@@ -12,8 +12,8 @@ from penchant.findings import telling_by_category
 from penchant_engine.index import Segment
 from penchant_engine.index.factors import rarities_of, values_of
 from penchant_engine.index.layout import LikeMatrix
-from penchant_engine.index.people.figures import figures_of
 from penchant_engine.index.people.likes import like_matrix
+from penchant_engine.index.people.statistics import figures_of
 from strategies import CATALOGUES, examples
 
 PAIRS = st.sets(st.tuples(st.integers(0, 7), st.integers(0, 10)), max_size=50)

@@ -20,9 +20,9 @@ from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.ridge_exact import nearest_pieces
 from penchant_engine.index.compiled.ridge_kernels import _is_nearer as is_nearer
 from penchant_engine.index.layout import LikeSeeds, SparseShares
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item, no_likes
 from penchant_engine.index.people.likes import latest_likes, like_matrix
 from penchant_engine.index.people.order import order_of
-from penchant_engine.index.people.weights import AudienceWeights, build_weights, no_likes
 from penchant_engine.model import WHOLE, OrderUse, grades_of_weight
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
@@ -39,7 +39,7 @@ def segment_of(pieces: list[dict[str, Any]]) -> Segment:
     return snapshot_of(pieces).merged()
 
 
-def built(reference: Reference, pieces: list[dict[str, Any]], weights: dict[str, float]) -> AudienceWeights:
+def built(reference: Reference, pieces: list[dict[str, Any]], weights: dict[str, float]) -> ItemItemModel:
     """Build weights from the reference's likes, handed over in an order of chance."""
     segment = segment_of(pieces)
     ids = list(segment.ids)
@@ -53,10 +53,10 @@ def built(reference: Reference, pieces: list[dict[str, Any]], weights: dict[str,
     table = np.asarray(found, dtype=np.int64).reshape(-1, 4)
     owners, rows, grades, moments = np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")].T)
     likes = like_matrix(owners, rows, grades.astype(np.uint8), len(ids), order_of(owners, moments))
-    return build_weights(likes, segment, weights, k=reference.k)
+    return fit_item_item(likes, segment, weights, k=reference.k)
 
 
-def shares_of(weights: AudienceWeights, own: Mapping[str, Like], use: OrderUse = OrderUse.OFF) -> dict[str, float]:
+def shares_of(weights: ItemItemModel, own: Mapping[str, Like], use: OrderUse = OrderUse.OFF) -> dict[str, float]:
     """Return part a by what a request sees."""
     ids, ranks = list(weights.ids), ranks_of(own)
     snapshot = snapshot_of([{"id": each, "categories": {}} for each in ids])
@@ -81,7 +81,7 @@ def test_any_history_gives_what_the_words_say(
 
     found = built(reference, pieces, weights)
 
-    figures = found.source_figures
+    figures = found.source_statistics
     assert (figures.likes, figures.pieces) == (reference.figures.likes, reference.figures.pieces)
     assert figures.worth == reference.figures.worth
     assert Fraction(figures.full_total, figures.full_count) == reference.full
@@ -129,8 +129,8 @@ def test_numpy_and_the_kernels_give_the_same_bits(  # noqa: PLR0917  # fixtures 
     own = LikeSeeds(seeds, np.full_like(seeds, 9), *amounts)
 
     def answers() -> list[bytes]:
-        weights = build_weights(likes, segment, {}, k=k, threads=threads)
-        shares = engine.shares(weights.matrix, own, weights.source_figures.loan)
+        weights = fit_item_item(likes, segment, {}, k=k, threads=threads)
+        shares = engine.shares(weights.matrix, own, weights.source_statistics.loan)
         return [*(each.tobytes() for each in shares), *(array.tobytes() for array in weights.arrays().values())]
 
     engine.use(kernels)
@@ -204,7 +204,7 @@ def test_shares_are_those_of_the_same_pieces_in_any_segment(
     fewer: int, chance: np.random.Generator, density: float
 ) -> None:
     ids = [f"p{number:03}" for number in range(200)]
-    weights = build_weights(no_likes(200), segment_of([{"id": each, "categories": {}} for each in ids]), {})
+    weights = fit_item_item(no_likes(200), segment_of([{"id": each, "categories": {}} for each in ids]), {})
     shares = np.where(chance.random(200) < density, chance.random(200), 0.0)
     own = sorted({*chance.choice(ids, 200 // fewer, replace=False).tolist(), "p0005", "q"})
     segment = segment_of([{"id": each, "categories": {}} for each in own])

@@ -34,7 +34,7 @@ from penchant.storage import DeleteSource
 from penchant.storage.hashing import user_key
 from penchant.telemetry import Metrics
 from penchant_engine.index.people import tally
-from penchant_engine.index.people.figures import FullLike
+from penchant_engine.index.people.statistics import FullLike
 from penchant_engine.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType
 from strategies import examples
 

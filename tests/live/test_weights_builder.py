@@ -20,7 +20,7 @@ from penchant.storage import DeleteSource
 from penchant.telemetry import Metrics
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.people import order
-from penchant_engine.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
+from penchant_engine.index.people.item_item import STAND_INS, FoundStandIns, StandInQuery
 from penchant_engine.model import DAY_MS
 
 LIMITS = ViewLimits(min_version_timeout_s=60, stale_reads_s=60)

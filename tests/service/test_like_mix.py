@@ -4,7 +4,7 @@ import pytest
 
 from penchant.model import SourceSettings
 from penchant.service.like_mix import mix_of_likes, mix_sentence
-from penchant_engine.index.people.figures import FullLike
+from penchant_engine.index.people.statistics import FullLike
 from penchant_engine.model import WHOLE, InteractionType
 
 SETTINGS = SourceSettings()

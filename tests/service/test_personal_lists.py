@@ -14,14 +14,14 @@ from fill_reference import fill_place
 from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.storage import SourceHead
-from penchant_engine.index import Audience, PersonFigures, Snapshot, Strings
+from penchant_engine.index import Audience, Snapshot, Strings, UserFeatures
 from penchant_engine.index.best import Hits
-from penchant_engine.index.boosting import offer_of
+from penchant_engine.index.boosting import availability_of
 from penchant_engine.index.masks import Filter
 from penchant_engine.index.part import Part
+from penchant_engine.index.people.item_item import ItemItemModel
 from penchant_engine.index.people.order import OwnLikes
 from penchant_engine.index.people.personal import OverlapQuery, liked_terms
-from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.index.queries import best_of
 from penchant_engine.lists import arranging
 from penchant_engine.lists import ranking as ranking_module
@@ -30,7 +30,7 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import ListDemands, ListRequest
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, Term
-from penchant_engine.ranking import RankedPiece, sunk
+from penchant_engine.ranking import RankedPiece, demoted
 from variety_reference import Tastes, Variety, chosen_one_by_one, listed_by_definition, unit_vectors
 
 LIKED = tuple(Term(category, keyword) for category, keyword in (("genre", "a"), ("tag", "b"), ("tag", "c")))
@@ -99,7 +99,7 @@ def tastes_of(catalogue: dict[str, dict[str, list[str]]], grades: dict[str, int]
     return Tastes("tag", round(100 * calibration), amounts) if amounts and calibration else None
 
 
-def person_of(view: View, grades: dict[str, int] | None = None) -> PersonFigures:
+def person_of(view: View, grades: dict[str, int] | None = None) -> UserFeatures:
     """Return somebody whose taste is `LIKED`, and who likes pieces by these grades."""
     taste = placed_taste(view.snapshot, dict.fromkeys(LIKED, 1.0), norm=1.0)
     none = (np.zeros(0, dtype=np.int64),) * len(view.snapshot.parts)
@@ -108,13 +108,13 @@ def person_of(view: View, grades: dict[str, int] | None = None) -> PersonFigures
     values = np.asarray([grade for _, grade in liked], dtype=np.int64)
     own = [parts == number for number in range(len(view.snapshot.parts))]
     likes = OwnLikes.within(own, rows, values, np.zeros_like(values))
-    return PersonFigures(taste=taste, likes=likes, seen=none, met=0)
+    return UserFeatures(taste=taste, likes=likes, seen=none, met=0)
 
 
 def ranking_of(view: View, grades: dict[str, int] | None = None, **wanted: Any) -> PersonalRanking:
     """Return the list of that person by overlap."""
     request = ListRequest(user_id="u", algorithm=Algorithm.JACCARD, calibration_category="tag", **wanted)
-    return PersonalRanking(view, request, NOW, person_of(view, grades), Audience(None, AudienceWeights.none()))
+    return PersonalRanking(view, request, NOW, person_of(view, grades), Audience(None, ItemItemModel.none()))
 
 
 @given(PIECES, IDS, MOST)
@@ -140,10 +140,10 @@ def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
     """Return all pieces that may be shown, best first."""
     snapshot = ranking.view.snapshot
     ranked = best_of(snapshot.parts, ranking.query, ranking.shown, snapshot.piece_count)
-    sinking = sunk([RankedPiece(piece_id, -key) for key, piece_id in ranked], ranking.request.sinking)
+    sinking = demoted([RankedPiece(piece_id, -key) for key, piece_id in ranked], ranking.request.sinking)
 
     def place(each: RankedPiece) -> tuple[int, bytes, str]:
-        offer = offer_of(snapshot, each.id)
+        offer = availability_of(snapshot, each.id)
         assert offer is not None
         return fill_place(each.id, offer.available_from, NOW)
 

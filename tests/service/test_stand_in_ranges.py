@@ -12,8 +12,8 @@ from penchant_batch.executor import Executor, WorkPlan, executor_of
 from penchant_batch.stand_ins import search_by
 from penchant_engine.index import Segment
 from penchant_engine.index.layout import LikeMatrix
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item
 from penchant_engine.index.people.likes import like_matrix
-from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from people_tables import made
 
 PIECES = 45
@@ -34,7 +34,7 @@ def liked(seed: int = 5) -> tuple[LikeMatrix, Segment]:
     return like_matrix(pairs // PIECES, pairs % PIECES, np.full(len(pairs), 4, dtype=np.uint8), PIECES), segment
 
 
-def lists_of(weights: AudienceWeights) -> dict[str, list[object]]:
+def lists_of(weights: ItemItemModel) -> dict[str, list[object]]:
     return {name: array.tolist() for name, array in weights.arrays().items()}
 
 
@@ -51,8 +51,8 @@ def test_ranges_of_many_pieces_give_the_weights_that_one_process_makes(
         plans.append(plan)
         return executor_of(plan, folder, None, 2)
 
-    here = build_weights(likes, segment, {"a": 2.0})
-    by_processes = build_weights(likes, segment, {"a": 2.0}, elsewhere=search_by(two_processes, KERNELS))
+    here = fit_item_item(likes, segment, {"a": 2.0})
+    by_processes = fit_item_item(likes, segment, {"a": 2.0}, elsewhere=search_by(two_processes, KERNELS))
 
     assert [plan.range_count for plan in plans] == ranges
     assert len(here.borrowers) > PIECES
@@ -65,9 +65,9 @@ def test_without_a_cluster_that_answers_this_process_finds_them(caplog: pytest.L
     def nobody(_plan: WorkPlan, _folder: Path) -> Executor:
         raise Refused("The cluster cannot be reached.")
 
-    weights = build_weights(likes, segment, {}, elsewhere=search_by(nobody, KERNELS))
+    weights = fit_item_item(likes, segment, {}, elsewhere=search_by(nobody, KERNELS))
 
-    assert lists_of(weights) == lists_of(build_weights(likes, segment, {}))
+    assert lists_of(weights) == lists_of(fit_item_item(likes, segment, {}))
     assert [record.getMessage() for record in caplog.records] == [
         "the cluster has found no stand-ins, so that this process does: The cluster cannot be reached."
     ]

@@ -113,5 +113,5 @@ def test_what_sinks_since_it_was_passed_over_is_told(source: Service) -> None:
 
     found = ok(source.get("/s/placements/home/list?user=ann&explain=true"))["content"]
 
-    sunk = {each["id"]: each["why"]["rules"] for each in found}[first.json()["content"][0]["id"]]
-    assert {"rule": "rotation", "factor": 0.5} in sunk
+    demoted = {each["id"]: each["why"]["rules"] for each in found}[first.json()["content"][0]["id"]]
+    assert {"rule": "rotation", "factor": 0.5} in demoted

@@ -1,6 +1,6 @@
 """Everybody: all people of a source as of one moment, and what they make of any of its pieces.
 
-all interactions --`Everybody.read`--> table of people --`PeopleTastes`--> s of everybody, by one kernel
+all interactions --`Everybody.read`--> table of people --`TargetUsers`--> s of everybody, by one kernel
 preferences, and what is done later: these people one by one, as their own lists are made
 """
 
@@ -14,10 +14,10 @@ from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery, Storage, user_key
 from penchant.wire import decode_preferences
 from penchant_batch.people_columns import events_of, read_columns
-from penchant_engine.index import InteractionArrays, PersonFigures, Snapshot, Strings
-from penchant_engine.index.people.person import figures_of_person
-from penchant_engine.index.people.prospects import PeopleTastes, PieceAppeal
+from penchant_engine.index import InteractionArrays, Snapshot, Strings, UserFeatures
+from penchant_engine.index.people.person import user_features
 from penchant_engine.index.people.table import people_table
+from penchant_engine.index.people.target_users import TargetPiece, TargetUsers
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS
 
 MAX_PEOPLE = 100_000
@@ -42,12 +42,12 @@ class Everybody:
     """
 
     view: View
-    tastes: PeopleTastes
+    tastes: TargetUsers
     today: int
     version: int
     said: dict[str, bytes]
     changed: set[str] = field(default_factory=set)
-    figures: dict[str, PersonFigures] = field(default_factory=dict)
+    figures: dict[str, UserFeatures] = field(default_factory=dict)
 
     @classmethod
     def read(cls, storage: Storage, view: View, now: int, until: int | None) -> "Everybody":
@@ -67,7 +67,7 @@ class Everybody:
         table = people_table(Strings.of(ids), events, part.segment, view.settings, today)
         return cls(
             view=view,
-            tastes=PeopleTastes(table, snapshot, view.settings),
+            tastes=TargetUsers(table, snapshot, view.settings),
             today=today,
             version=columns.head.interactions_version,
             said=columns.said,
@@ -105,7 +105,7 @@ class Everybody:
         return changes.is_whole and len(self.changed) <= MAX_CHANGED
 
     def best(
-        self, storage: Storage, piece: PieceAppeal, take: int, *, with_seen: bool, above: int | None
+        self, storage: Storage, piece: TargetPiece, take: int, *, with_seen: bool, above: int | None
     ) -> list[Prospect]:
         """Return those whom a piece suits best, with an s ``above`` this one if it is given; ties by ascending id.
 
@@ -140,7 +140,7 @@ class Everybody:
         listed.sort(key=lambda each: (-each[1], each[0]))
         return [each for each in listed[:take] if above is None or each[1] > above]
 
-    def _figures(self, storage: Storage, user_id: str) -> PersonFigures | None:
+    def _figures(self, storage: Storage, user_id: str) -> UserFeatures | None:
         """Return what lists take of a person; ``None`` of one of whom nothing counts, or who is switched off."""
         figures = self.figures.get(user_id)
         if figures is not None:
@@ -157,7 +157,7 @@ class Everybody:
             self.figures[user_id] = figures
         return figures
 
-    def _read_figures(self, storage: Storage, user_id: str) -> PersonFigures | None:
+    def _read_figures(self, storage: Storage, user_id: str) -> UserFeatures | None:
         settings = self.view.settings
         since = settings.oldest_day(self.today) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS, counted=True)
@@ -167,7 +167,7 @@ class Everybody:
         said, events = decode_preferences(person.preferences), InteractionArrays.of(person.interactions)
         if not said.personal:
             return None
-        return figures_of_person(events, self.tastes.catalogue, settings, self.today, said)
+        return user_features(events, self.tastes.catalogue, settings, self.today, said)
 
 
 def _check(people: int, interactions: int) -> None:

@@ -29,10 +29,10 @@ from penchant_batch.executor import Files, WorkPlan
 from penchant_batch.people_columns import PeopleColumns, events_of, read_columns
 from penchant_batch.placement_facts import FACTS, BulkPlacement, FactsReader, PlacementFacts, RecordedEvents, half_lives
 from penchant_engine.index import Audience, FloatArray, Snapshot, Strings, Tally
+from penchant_engine.index.people.item_item import ItemItemModel
 from penchant_engine.index.people.likes import PAIR_SHIFT, PERSON_SHIFT, LatestEvents, build_likes, latest_of
 from penchant_engine.index.people.popularity import PieceCounts
 from penchant_engine.index.people.table import PeopleTable, people_table
-from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.model import DAY_MS, Preferences
 
 CONTEXT, COUNTS, SAID = "context", "counts", "said"
@@ -101,7 +101,7 @@ class BulkInputs:
 
     context: BulkContext
     view: View
-    weights: AudienceWeights
+    weights: ItemItemModel
     audience: Audience
     people: PeopleTable
     said: Mapping[int, msgspec.Raw]
@@ -150,7 +150,7 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     )
     write_file(SEGMENT, folder / SEGMENT.name, context.stamp, segment)
     write_file(WEIGHTS, folder / WEIGHTS.name, context.stamp, weights)
-    grades = weights.weights.source_figures.grades
+    grades = weights.weights.source_statistics.grades
     (liking,) = counts.by_part(snapshot.parts, grades)
     write_file(PEOPLE, folder / PEOPLE.name, context.stamp, CountedPeople(table=table, liking=liking))
     (folder / CONTEXT).write_bytes(msgspec.json.encode(context))

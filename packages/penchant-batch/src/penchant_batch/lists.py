@@ -27,7 +27,7 @@ from penchant.wire.placement_answers import PlacedPiece
 from penchant_batch.executor import Files, Work
 from penchant_batch.inputs import BulkInputs, read_inputs
 from penchant_engine.compiling import load_kernels
-from penchant_engine.index import Audience, PersonFigures, PieceCounts
+from penchant_engine.index import Audience, PieceCounts, UserFeatures
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import LISTS, SERVED, Kind
 from penchant_engine.lists.plain_lists import PlainLists
@@ -93,9 +93,7 @@ class FileInputs:
         (part,) = view.snapshot.parts
         return self._inputs.facts.trend(half_life_days, part.segment)
 
-    async def person(
-        self, view: View, request: ListRequest, _now: int, _likings: StatedLikings | None
-    ) -> PersonFigures:
+    async def person(self, view: View, request: ListRequest, _now: int, _likings: StatedLikings | None) -> UserFeatures:
         """Return what lists take of a person of the range."""
         number = self._numbers[request.user_id]
         return self._inputs.people.figures(number, view.snapshot, view.settings, self._inputs.preferences(number))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from penchant.service import Services
     from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
-    from penchant_engine.index.people.weights import StandInSearch
+    from penchant_engine.index.people.item_item import StandInSearch
 
 
 @implementation

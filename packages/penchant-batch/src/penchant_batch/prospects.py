@@ -18,7 +18,7 @@ from penchant_batch.everybody import Everybody
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Audience, Filter
 from penchant_engine.index.layout import BlendFactors
-from penchant_engine.index.people.prospects import PieceAppeal
+from penchant_engine.index.people.target_users import TargetPiece
 from penchant_engine.lists.personal import blending_of, popular_at
 from penchant_engine.lists.requests import moment_of
 from penchant_engine.model import DAY_MS
@@ -155,7 +155,7 @@ class Prospects:
         return ProspectList(id=query.piece_id, people=people)
 
 
-def _appeal(view: View, piece_id: str, everybody: Everybody, audience: Audience, moment: int) -> PieceAppeal:
+def _appeal(view: View, piece_id: str, everybody: Everybody, audience: Audience, moment: int) -> TargetPiece:
     """Return what a piece brings to everybody's s: what `PersonalRanking` makes of each person's request."""
     (part,) = everybody.tastes.catalogue.parts
     found = view.snapshot.find(piece_id)
@@ -167,7 +167,7 @@ def _appeal(view: View, piece_id: str, everybody: Everybody, audience: Audience,
         return blending_of(view.settings, None, audience.figures.content_factor(met))
 
     popularity = popular_at(view, moment, audience)
-    return PieceAppeal(
+    return TargetPiece(
         row=part.segment.ids.position(piece_id),
         likes=audience.likes_for(piece_id, part.segment, view.settings.order),
         popular=float(popularity.lifted[view.snapshot.parts.index(own)][row]),

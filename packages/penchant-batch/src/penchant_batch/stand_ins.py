@@ -25,7 +25,7 @@ from penchant_batch.lists import KernelChoice
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import RIDGE
 from penchant_engine.index.layout import LikenessNorms, SparseRows
-from penchant_engine.index.people.weights import STAND_INS, FoundStandIns, StandInQuery, StandInSearch
+from penchant_engine.index.people.item_item import STAND_INS, FoundStandIns, StandInQuery, StandInSearch
 
 LEAST = 50_000
 """Pieces that want stand-ins from which a cluster is asked: below, Ray takes about as long to begin as is saved."""

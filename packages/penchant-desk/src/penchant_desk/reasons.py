@@ -178,7 +178,7 @@ def _rule(rule: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExclusionReason:
+class AbsenceText:
     """Why a piece is not in a list, and what would bring it in, in words."""
 
     code: str
@@ -192,7 +192,7 @@ class StandingInList:
 
     rank: int | None
     entry: PieceReasons | None
-    reasons: Sequence[ExclusionReason]
+    reasons: Sequence[AbsenceText]
 
 
 def standing(place: Mapping[str, Any], labels: Mapping[str, str]) -> StandingInList:
@@ -202,7 +202,7 @@ def standing(place: Mapping[str, Any], labels: Mapping[str, str]) -> StandingInL
         longest = max(_length(place["why"]), 0.0) if "parts" in place["why"] else 1.0
         entry = _entry({**place, "id": place["contentId"]}, labels, longest)
     reasons = [
-        ExclusionReason(code=each["code"], detail=each["detail"], remedy=remedy_text(each["remedy"]))
+        AbsenceText(code=each["code"], detail=each["detail"], remedy=remedy_text(each["remedy"]))
         for each in place["reasons"]
     ]
     return StandingInList(rank=place["rank"], entry=entry, reasons=reasons)

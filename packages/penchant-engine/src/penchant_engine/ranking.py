@@ -51,7 +51,7 @@ def scores_of(units: Sequence[int]) -> list[float]:
     return shown
 
 
-def sunk(ranked: Sequence[RankedPiece], factors: Mapping[str, float]) -> list[RankedPiece]:
+def demoted(ranked: Sequence[RankedPiece], factors: Mapping[str, float]) -> list[RankedPiece]:
     """Return pieces in the order of s x their factors, those without one as they are, ties by id.
 
     Factors are 1 at most; what nothing speaks for, with s of 0 or less, sinks no further.

@@ -27,23 +27,23 @@ from penchant_engine.index import (
     Audience,
     FloatArray,
     InteractionArrays,
-    PersonFigures,
     PieceCounts,
     Snapshot,
     Strings,
     Tally,
+    UserFeatures,
 )
-from penchant_engine.index.compiled.engine import makes_weights
+from penchant_engine.index.compiled.engine import can_fit_item_item
 from penchant_engine.index.compiled.samples import LISTS
-from penchant_engine.index.people.person import figures_of_person, profile_of_person
+from penchant_engine.index.people.item_item import fit_item_item
+from penchant_engine.index.people.person import profile_of_person, user_features
 from penchant_engine.index.people.table import PeopleEvents, PeopleTable, people_table
-from penchant_engine.index.people.weights import build_weights
 from penchant_engine.interactions import Interactions, kind_of
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.picks import PickRanking
 from penchant_engine.lists.plain import NewRanking, PopularRanking
 from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.lists.requests import ListRequest
+from penchant_engine.lists.reranking import CandidateRanking
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import (
     DAY_MS,
@@ -61,7 +61,7 @@ from penchant_engine.model import (
 from penchant_engine.ranking import SCORE_SCALE
 from penchant_engine.records import ListedPiece, PieceList, PieceRank
 from penchant_engine.saving import (
-    FittedSource,
+    FittedModel,
     SavedModel,
     describe_model,
     members_of,
@@ -96,7 +96,7 @@ class Recommender:
         self.settings = _settings_of(RankingSettings(), settings | ({} if blend is None else {"blend": blend}))
         self._keeps_all = "retention_days" not in settings
         self._has_weights = "category_weights" in settings
-        self._fitted: FittedSource | None = None
+        self._fitted: FittedModel | None = None
         self._catalogue: Catalogue | None = None
 
     def fit(
@@ -130,11 +130,11 @@ class Recommender:
         segment = catalogue.view.snapshot.merged()
         view = replace(catalogue.view, snapshot=Snapshot.of_segment(segment), settings=settings)
         view.snapshot.prepare(settings.category_factors)
-        if not makes_weights(len(segment)):
+        if not can_fit_item_item(len(segment)):
             ready_kernels()
         self.settings, self._catalogue = settings, catalogue
         audience, liking = _audience_of(interactions, view, now // DAY_MS, threads)
-        self._fitted = FittedSource(
+        self._fitted = FittedModel(
             view=view,
             audience=audience,
             liking=liking,
@@ -293,7 +293,7 @@ class Recommender:
             user_id=_id_of(person), content=tuple(dict.fromkeys(ids_in(pieces, "pieces"))), weight=weight
         )
         source, figures = self._source, self._figures(person)
-        ranking = PickRanking(
+        ranking = CandidateRanking(
             source.view, request, source.moment, figures, source.audience, is_known=person is not None
         )
         return listed(ranking, max(1, len(request.content)), explain=explain)
@@ -382,7 +382,7 @@ class Recommender:
         return sum(array.nbytes for each in records for array in each.arrays().values())
 
     @property
-    def _source(self) -> FittedSource:
+    def _source(self) -> FittedModel:
         if self._fitted is None:
             raise InvalidInput("Nothing was learned yet: call fit first.")
         return self._fitted
@@ -397,7 +397,7 @@ class Recommender:
     def _numbers(self) -> Strings:
         return self._source.people.ids
 
-    def _figures(self, person: str | int | Interactions | None) -> PersonFigures:
+    def _figures(self, person: str | int | Interactions | None) -> UserFeatures:
         source = self._source
         if isinstance(person, Interactions):
             if len(person.people) > 1:
@@ -409,18 +409,18 @@ class Recommender:
                 # Without moments they are of now.
                 done = [each._replace(occurred_at=source.moment) for each in done]
             kept = InteractionArrays.of([each for each in done if each.occurred_at >= oldest])
-            return figures_of_person(kept, source.view.snapshot, settings, today)
+            return user_features(kept, source.view.snapshot, settings, today)
         said = source.preferences.get(_id_of(person), NO_PREFERENCES)
         number = None if person is None else self._numbers.find(_id_of(person))
         if number is not None:
             return source.people.figures(number, source.view.snapshot, source.view.settings, said)
-        return figures_of_person(_NO_EVENTS, source.view.snapshot, source.view.settings, source.moment // DAY_MS, said)
+        return user_features(_NO_EVENTS, source.view.snapshot, source.view.settings, source.moment // DAY_MS, said)
 
     def _personal(self, person: str | int | Interactions | None, options: PersonalOptions) -> PersonalRanking:
         request = self._request(_id_of(person), options)
         return self._ranking(request, self._figures(person), is_known=person is not None)
 
-    def _ranking(self, request: ListRequest, figures: PersonFigures, *, is_known: bool) -> PersonalRanking:
+    def _ranking(self, request: ListRequest, figures: UserFeatures, *, is_known: bool) -> PersonalRanking:
         source = self._source
         return PersonalRanking(source.view, request, source.moment, figures, source.audience, is_known=is_known)
 
@@ -464,9 +464,9 @@ def _audience_of(
     oldest_day = settings.oldest_day(today)
     likes = interactions.likes(oldest_day)
     matrix = likes.matrix(segment.ids, settings, oldest_day, threads=threads)
-    weights = build_weights(matrix, segment, settings.category_factors, threads=threads)
+    weights = fit_item_item(matrix, segment, settings.category_factors, threads=threads)
     counts = Tally(likes).popularity(settings, today)
-    (liking,) = counts.by_part(view.snapshot.parts, weights.source_figures.grades)
+    (liking,) = counts.by_part(view.snapshot.parts, weights.source_statistics.grades)
     return Audience(PieceCounts.of_rows(segment, liking), weights, 1), liking
 
 

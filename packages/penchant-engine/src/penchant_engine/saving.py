@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from penchant_engine.attributes import Attribute, AttributeType
 from penchant_engine.errors import InvalidInput
 from penchant_engine.index import Audience, PieceCounts, Segment, Snapshot, Strings
+from penchant_engine.index.people.item_item import ItemItemModel
 from penchant_engine.index.people.table import PeopleTable
-from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.interactions import Interactions
 from penchant_engine.model import Blend, InteractionType, OrderUse, Preferences, RankingSettings, Term
 from penchant_engine.views import CatalogueView
@@ -29,7 +29,7 @@ _MARK = "mark"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FittedSource:
+class FittedModel:
     """What is learned: the catalogue as one segment, what all people like, and what each did, by number.
 
     ``liking`` (n,) has for each piece of the segment how many people like it.
@@ -50,7 +50,7 @@ class SavedModel(NamedTuple):
     arrays: dict[str, dict[str, NDArray[Any]]]
     description: dict[str, Any]
 
-    def restore(self) -> tuple[FittedSource, dict[str, Attribute]]:
+    def restore(self) -> tuple[FittedModel, dict[str, Attribute]]:
         """Return what was learned, and the attributes that pieces can be filtered by."""
         description, events = self.description, self.arrays[_EVENTS]
         segment = Segment.of_arrays(self.arrays[_SEGMENT])
@@ -64,9 +64,9 @@ class SavedModel(NamedTuple):
             blacklisted=frozenset(description["blacklist"]),
         )
         view.snapshot.prepare(view.settings.category_factors)
-        source = FittedSource(
+        source = FittedModel(
             view=view,
-            audience=Audience(PieceCounts.of_rows(segment, liking), AudienceWeights.of_arrays(weights), 1),
+            audience=Audience(PieceCounts.of_rows(segment, liking), ItemItemModel.of_arrays(weights), 1),
             people=PeopleTable.of_arrays(self.arrays[_PEOPLE]),
             interactions=Interactions.of_arrays(events, _text_of("people", events), _text_of("pieces", events)),
             moment=description["moment"],
@@ -77,7 +77,7 @@ class SavedModel(NamedTuple):
         return source, {name: Attribute(AttributeType(kind), f"/{name}") for name, kind in names.items()}
 
 
-def describe_model(source: FittedSource, attributes: Mapping[str, Attribute]) -> SavedModel:
+def describe_model(source: FittedModel, attributes: Mapping[str, Attribute]) -> SavedModel:
     """Return what is to be kept of what was learned."""
     events = source.interactions
     arrays = {

@@ -22,8 +22,8 @@ from penchant.model import SourceSettings
 from penchant_engine.computed import computed
 from penchant_engine.index import Audience, FloatArray, IntArray, InteractionArrays, Snapshot, Tally
 from penchant_engine.index.layout import BoolArray
-from penchant_engine.index.people.figures import HUNDREDTHS
-from penchant_engine.index.people.person import figures_of_person
+from penchant_engine.index.people.person import user_features
+from penchant_engine.index.people.statistics import HUNDREDTHS
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.model import DAY_MS, Algorithm, Blend, InteractionType, StoredInteraction
 from penchant_engine.views import CatalogueView
@@ -265,7 +265,7 @@ class LoopSource:
         """Return a person's list, by all that the person did or the first so many interactions."""
         own = self._histories.get(person, [])[:likes]
         latest = sorted(own, key=lambda each: (each.occurred_at, each.version), reverse=True)
-        figures = figures_of_person(InteractionArrays.of(latest), self._snapshot, self.settings, now // DAY_MS)
+        figures = user_features(InteractionArrays.of(latest), self._snapshot, self.settings, now // DAY_MS)
         request = msgspec.structs.replace(AS_SERVED, take=SHOWN, algorithm=algorithm, sinking=sinking or {})
         return PersonalRanking(self._view, request, now, figures, self.audience)
 

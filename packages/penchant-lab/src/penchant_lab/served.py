@@ -11,9 +11,9 @@ from penchant.model import SourceSettings
 from penchant.service.like_mix import mix_of_likes, mix_sentence
 from penchant.service.lists.previews import WEIGHED_BY
 from penchant_engine.index import Audience, IntArray, InteractionArrays, Snapshot, Strings, Tally
-from penchant_engine.index.people.figures import FullLike
-from penchant_engine.index.people.person import figures_of_person
-from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.index.people.item_item import ItemItemModel
+from penchant_engine.index.people.person import user_features
+from penchant_engine.index.people.statistics import FullLike
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Algorithm, IndexedPiece, StoredInteraction, Term
@@ -89,7 +89,7 @@ class ServedSource:
             request = structs.replace(request, exclude=seen)
         now = self._knowledge.moment
         events, settings = InteractionArrays.of(self._interactions(person)), self._knowledge.settings
-        figures = figures_of_person(events, self.prepared.snapshot, settings, now // DAY_MS)
+        figures = user_features(events, self.prepared.snapshot, settings, now // DAY_MS)
         ranking = PersonalRanking(self._view, request, now, figures, self.prepared.audience)
         return [each.id for each in ranking.arrangement.pieces]
 
@@ -185,4 +185,4 @@ def weighed_audience(tally: Tally, snapshot: Snapshot, settings: SourceSettings,
     """
     counts = tally.popularity(settings, today)
     weighed = weigh(tally.compacted(), snapshot, settings, 1, settings.oldest_day(today))
-    return Audience(counts, AudienceWeights.none() if weighed is None else weighed.weights, version)
+    return Audience(counts, ItemItemModel.none() if weighed is None else weighed.weights, version)

@@ -28,8 +28,8 @@ from penchant_engine.index.factors import rarities_of, unit_vectors, values_of
 from penchant_engine.index.layout import IntArray, LikeMatrix
 from penchant_engine.index.masks import Filter
 from penchant_engine.index.part import Part
-from penchant_engine.index.people.figures import GREATEST_KAPPA, HUNDREDTHS, FullLike, kappa_of, telling_of
 from penchant_engine.index.people.likes import Likes, like_matrix
+from penchant_engine.index.people.statistics import GREATEST_KAPPA, HUNDREDTHS, FullLike, kappa_of, telling_of
 from penchant_engine.index.segment import Segment
 from penchant_engine.index.snapshot import Snapshot
 from penchant_engine.model import MAX_TAKE, WORDS_CATEGORY, Term

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from penchant.storage import SourceHead, StoragePart
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
-    from penchant_engine.index.people.weights import StandInSearch
+    from penchant_engine.index.people.item_item import StandInSearch
 
 GROUP = "penchant"
 """The entry points by which packages are found, and the name of the project that pluggy knows."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from penchant.storage import StoragePart
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
-    from penchant_engine.index.people.weights import StandInSearch
+    from penchant_engine.index.people.item_item import StandInSearch
 
 
 @implementation

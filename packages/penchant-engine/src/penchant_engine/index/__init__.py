@@ -4,7 +4,7 @@ from penchant_engine.index.layout import FloatArray, IntArray
 from penchant_engine.index.masks import Filter
 from penchant_engine.index.people.audience import Audience
 from penchant_engine.index.people.likes import Likes
-from penchant_engine.index.people.person import InteractionArrays, PersonFigures
+from penchant_engine.index.people.person import InteractionArrays, UserFeatures
 from penchant_engine.index.people.popularity import PieceCounts
 from penchant_engine.index.people.tally import Tally
 from penchant_engine.index.segment import Segment
@@ -18,10 +18,10 @@ __all__ = [
     "IntArray",
     "InteractionArrays",
     "Likes",
-    "PersonFigures",
     "PieceCounts",
     "Segment",
     "Snapshot",
     "Strings",
     "Tally",
+    "UserFeatures",
 ]

@@ -48,7 +48,7 @@ class PiecePosition(NamedTuple):
         return part.segment.ids.position(self.piece_id)
 
 
-def offer_of(snapshot: Snapshot, piece_id: str) -> Availability | None:
+def availability_of(snapshot: Snapshot, piece_id: str) -> Availability | None:
     """Return where and when a live piece may be shown, or ``None`` for an unknown one."""
     found = snapshot.find(piece_id)
     if found is None:

@@ -150,7 +150,7 @@ class Taste(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class TasteDots:
+class ProfileDots:
     """Dot products of all pieces of a segment with a taste, (n_pieces,), once they are known: before, room for them."""
 
     values: FloatArray
@@ -215,7 +215,7 @@ NO_SHARES = SparseShares(np.zeros(0, dtype=np.int64), np.zeros(0))
 """The shares of no piece."""
 
 
-class PieceFigures(NamedTuple):
+class PieceFeatures(NamedTuple):
     """What a recommendation needs of every piece beside its terms: norms and part p, (n_pieces,), and part a."""
 
     roots: FloatArray
@@ -287,7 +287,7 @@ class LikenessNorms(NamedTuple):
 
 
 @lasting
-class WeightMatrix(NamedTuple):
+class ItemItemMatrix(NamedTuple):
     """Weights and stand-ins of ``n`` pieces, from which part a is added up.
 
     ``starts`` (n + 1,) cuts ``targets``, ascending, and ``values`` into what a like of each piece says of others, in
@@ -351,7 +351,7 @@ class PieceFacts(NamedTuple):
     seen: BoolArray
 
 
-class FactsRoom(NamedTuple):
+class FactsBuffers(NamedTuple):
     """Zeros by piece to make `PieceFacts` in: what sums of doubles lose, the latest rating, and what has its rank."""
 
     lows: FloatArray
@@ -380,7 +380,7 @@ class PersonBlends(NamedTuple):
 
 
 @lasting
-class TasteRoom(NamedTuple):
+class ProfileBuffers(NamedTuple):
     """Room to make a taste in: by term (v,), sums of zeros before and after, with a bit for each; then the taste."""
 
     highs: FloatArray
@@ -390,7 +390,7 @@ class TasteRoom(NamedTuple):
     scores: FloatArray
 
     @classmethod
-    def of(cls, term_count: int) -> "TasteRoom":
+    def of(cls, term_count: int) -> "ProfileBuffers":
         """Return room for so many terms; what no taste has come to takes no memory."""
         highs, lows = np.zeros(term_count), np.zeros(term_count)
         bits = np.zeros(term_count // 32 + 1, dtype=np.uint32)
@@ -398,7 +398,7 @@ class TasteRoom(NamedTuple):
 
 
 @lasting
-class ShareRoom(NamedTuple):
+class ShareBuffers(NamedTuple):
     """Room to add up part a in: of zeros before and after, by piece of a block, with a bit for each in ``met``.
 
     ``rows`` and ``direct`` (n_pieces,) are the pieces that likes speak for, and what they say of them. ``cursors`` are
@@ -419,7 +419,7 @@ class ShareRoom(NamedTuple):
     high_cursors: IntArray
 
     @classmethod
-    def of(cls, block: int, piece_count: int, like_count: int) -> "ShareRoom":
+    def of(cls, block: int, piece_count: int, like_count: int) -> "ShareBuffers":
         """Return room for blocks of so many pieces, for pieces and for likes; what is not touched takes no memory."""
         sums, lent, liked, lent_highs = (np.zeros(block, dtype=np.int64) for _ in range(4))
         rows, direct, highs, high_cursors = (np.empty(piece_count, dtype=np.int64) for _ in range(4))
@@ -499,7 +499,7 @@ class GroupPeople(NamedTuple):
 
 
 @lasting
-class GroupRoom(NamedTuple):
+class GroupBuffers(NamedTuple):
     """Room to find the lists of `LANES` people at once in.
 
     By term and lane ``values``, the tastes, of zeros before and after, and ``has_term`` which terms any of them has,
@@ -509,7 +509,7 @@ class GroupRoom(NamedTuple):
     known of a person.
     """
 
-    taste: TasteRoom
+    taste: ProfileBuffers
     values: FloatArray
     has_term: NDArray[np.uint8]
     terms: IntArray
@@ -523,11 +523,11 @@ class GroupRoom(NamedTuple):
     hidden: Numbers
 
     @classmethod
-    def of(cls, term_count: int, piece_count: int, weight_count: int) -> "GroupRoom":
+    def of(cls, term_count: int, piece_count: int, weight_count: int) -> "GroupBuffers":
         """Return room for so many terms, pieces, and pieces with weights."""
         dots, norms, contents, least = (np.zeros(LANES) for _ in range(4))
         return cls(
-            taste=TasteRoom.of(term_count),
+            taste=ProfileBuffers.of(term_count),
             values=np.zeros(term_count * LANES),
             has_term=np.zeros(term_count, dtype=np.uint8),
             terms=np.empty(term_count, dtype=np.int64),

@@ -48,11 +48,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     omitted: frozenset[str] = frozenset()
     listed: bytes = b""
     without: frozenset[Term] = frozenset()
-    among: "GivenPieces | None" = None
+    among: "CandidatePieces | None" = None
     having: Term | None = None
 
 
-class GivenPieces:
+class CandidatePieces:
     """Pieces that are given by their ids, each once; looked up once in each segment. For one thread at a time."""
 
     def __init__(self, ids: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from penchant_engine.bounded_cache import keep_latest
 from penchant_engine.index.arrays import merged
 from penchant_engine.index.day_order import DayOrder
-from penchant_engine.index.layout import FloatArray, IntArray, Mask, TasteDots
+from penchant_engine.index.layout import FloatArray, IntArray, Mask, ProfileDots
 from penchant_engine.index.masks import Filter, Masks, RowLookup, rows_of
 from penchant_engine.index.segment import Segment
 from penchant_engine.index.strings import Strings, mark_numbers
@@ -47,7 +47,7 @@ class Part:
         self._gone = gone
         """How many pieces with each term are gone; shape (n_terms,), or ``None`` for none at all."""
         self._day_counts: Mapping[int, int] | None = None
-        self._dots: dict[Hashable, TasteDots] = {}
+        self._dots: dict[Hashable, ProfileDots] = {}
 
     @classmethod
     def whole(cls, segment: Segment) -> "Part":
@@ -95,15 +95,15 @@ class Part:
         """Return which pieces pass a filter but for what it excludes; shape (n_pieces,), never written to."""
         return self._masks.allowed(shown)
 
-    def dots_of(self, taste: Hashable) -> TasteDots | None:
+    def dots_of(self, taste: Hashable) -> ProfileDots | None:
         """Return the dot products of all pieces with a taste, or room for them; ``None`` where they are too many."""
         # Room is for the caller alone until `keep_dots`: another thread may search for the same person.
         known = self._dots.get(taste)
         if known is None and len(self.segment) <= MOST_DOTS:
-            return TasteDots(np.empty(len(self.segment)))
+            return ProfileDots(np.empty(len(self.segment)))
         return known
 
-    def keep_dots(self, taste: Hashable, dots: TasteDots) -> None:
+    def keep_dots(self, taste: Hashable, dots: ProfileDots) -> None:
         """Remember dot products with a taste, if they are known."""
         if dots.are_known:
             keep_latest(self._dots, taste, dots, MAX_TASTES)

@@ -112,7 +112,7 @@ class PieceOrder(Protocol):
         """Return s of any piece in units; ``None`` where the list's order has none."""
         ...
 
-    def barrier(self, piece_id: str) -> str | None:
+    def hard_exclusion(self, piece_id: str) -> str | None:
         """Return the code of what forbids to show a piece in the list at all; ``None`` where it may be shown."""
         ...
 
@@ -148,7 +148,7 @@ class _Arranger:
         # One place more than are listed tells whether there is more to list.
         self._end, self._take = block_end(len(listed)), block_end(len(listed)) + 1
         self._pins = [each for each in demands.pins if each.holds_at(order.shown.moment)]
-        self._barriers = {each.piece_id: order.barrier(each.piece_id) for each in self._pins}
+        self._barriers = {each.piece_id: order.hard_exclusion(each.piece_id) for each in self._pins}
         self._shown_pins = [
             each
             for each in self._pins

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from penchant_engine import ranking
 from penchant_engine.computed import computed
-from penchant_engine.index import Audience, Filter, IntArray, PersonFigures, Strings
+from penchant_engine.index import Audience, Filter, IntArray, Strings, UserFeatures
 from penchant_engine.index.boosting import Availability
 from penchant_engine.index.filling import FillKey, count_before, fill_keys, first_to_fill
 from penchant_engine.index.layout import NO_SHARES, BlendFactors
@@ -25,7 +25,7 @@ from penchant_engine.index.people.explaining import ScoreParts, blended_parts, o
 from penchant_engine.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, keyword_parts, liked_terms
 from penchant_engine.index.people.popularity import Popularity
 from penchant_engine.index.queries import PartQuery
-from penchant_engine.lists.hurdles import Hurdle, Remedy
+from penchant_engine.lists.exclusions import ExclusionReason, Remedy
 from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
 from penchant_engine.lists.reasons import LikeReason, PartReason, Reasons, RuleReason, reasons_of_parts
 from penchant_engine.lists.requests import ListRequest
@@ -76,7 +76,7 @@ class PersonalRanking(ListRanking):
         view: CatalogueView,
         request: ListRequest,
         now: int,
-        person: PersonFigures,
+        person: UserFeatures,
         audience: Audience,
         *,
         is_known: bool = True,
@@ -108,7 +108,7 @@ class PersonalRanking(ListRanking):
     def units_of(self, piece_id: str) -> int:
         """Return a piece's s in its unit, which costs a scan."""
         found = RankedPiece(piece_id, -(self.boosted_key(piece_id) or 0))
-        return ranking.sunk([found], self.request.sinking)[0].units
+        return ranking.demoted([found], self.request.sinking)[0].units
 
     def ahead(self, piece_id: str) -> int:
         """Return how many of the shown pieces are better than one."""
@@ -119,22 +119,22 @@ class PersonalRanking(ListRanking):
         (place,) = fill_keys(snapshot, [piece_id], self._today)
         return better + count_before(snapshot.parts, self.query, self.shown, self._today, place)
 
-    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
+    def hard_exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what forbids to show a piece in this list, whatever the list is by."""
         view, request = self.view, self.request
-        yield from super().barriers(piece_id, offer)
+        yield from super().hard_exclusions(piece_id, offer)
         if piece_id not in request.unhidden and self._is_among(self.person.hidden, piece_id):
             unhidden = request.unhidden | {piece_id}
-            yield Hurdle(
+            yield ExclusionReason(
                 code="hidden",
                 detail="The person has hidden the piece.",
                 change=lambda: Remedy(
                     remedy={"remove": "hidden"}, view=view, query=replace(request, unhidden=unhidden)
                 ),
             )
-        # Of what is seen and excluded only the exclusion is reported, by `common_hurdles`.
+        # Of what is seen and excluded only the exclusion is reported, by `common_exclusions`.
         if not self._includes_seen and piece_id not in request.exclude and self._is_among(self.person.seen, piece_id):
-            yield Hurdle(
+            yield ExclusionReason(
                 code="seen",
                 detail="The person knows the piece already.",
                 change=lambda: Remedy(
@@ -142,7 +142,7 @@ class PersonalRanking(ListRanking):
                 ),
             )
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out of this list, whatever the others are."""
         is_free = True
         for each in self._own_hurdles(piece_id, offer):
@@ -153,12 +153,12 @@ class PersonalRanking(ListRanking):
         if is_free and self._is_passed_over(piece_id):
             yield from self._passed_over(piece_id)
 
-    def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
+    def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out that is told of the piece alone."""
         view, request = self.view, self.request
         yield from super().hurdles(piece_id, offer)
         if not request.fill and self._units(piece_id) <= 0:
-            yield Hurdle(
+            yield ExclusionReason(
                 code="no-fill",
                 detail="Nothing speaks for the piece: its s is 0 or less.",
                 change=lambda: Remedy(remedy={"fill": True}, view=view, query=replace(request, fill=True)),
@@ -257,7 +257,7 @@ class PersonalRanking(ListRanking):
             del best[_neutral(best).start :]
             found = first_to_fill(self.view.snapshot.parts, self.query, shown, self._today, searched - len(best))
             best += self._filling(found)
-        return self.settled(ranking.sunk(best, sinking))[:count]
+        return self.settled(ranking.demoted(best, sinking))[:count]
 
     def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return pieces as the list has them."""
@@ -293,7 +293,7 @@ class PersonalRanking(ListRanking):
         """Return whether a piece is not listed that would be if scores alone counted."""
         return bool(self.variety) and piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
 
-    def _passed_over(self, piece_id: str) -> Iterator[Hurdle]:
+    def _passed_over(self, piece_id: str) -> Iterator[ExclusionReason]:
         """Yield why a piece that is good enough is not listed: a limit per value, or else diversity, or calibration."""
         view, request, most = self.view, self.request, self.view.settings.max_per_value
         terms_of = view.snapshot.terms_of
@@ -313,19 +313,19 @@ class PersonalRanking(ListRanking):
             query=request,
         )
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
-        yield Hurdle(code="max-per-value", detail=detail, change=lambda: change)
+        yield ExclusionReason(code="max-per-value", detail=detail, change=lambda: change)
 
-    def _mixed_out(self) -> Iterator[Hurdle]:
+    def _mixed_out(self) -> Iterator[ExclusionReason]:
         """Yield what has put others before a piece that is as good; of two each alone may be no remedy."""
         view, request = self.view, self.request
         if request.diversity:
-            yield Hurdle(
+            yield ExclusionReason(
                 code="alike",
                 detail="The piece is too much like others of the list for the diversity asked for.",
                 change=lambda: Remedy(remedy={"diversity": 0}, view=view, query=replace(request, diversity=0.0)),
             )
         if self.variety.calibration:
-            yield Hurdle(
+            yield ExclusionReason(
                 code="calibrated",
                 detail=f"Of the piece's {request.calibration_category} the list has as much as the person's tastes.",
                 change=lambda: Remedy(remedy={"calibration": 0}, view=view, query=replace(request, calibration=0.0)),
@@ -356,7 +356,7 @@ class PersonalRanking(ListRanking):
 
     @computed
     def _owed(self) -> Callable[[str], Sequence[LikeShare]]:
-        return self.audience.owing(self.view.snapshot.parts, self.person.likes, self.view.settings.order)
+        return self.audience.like_shares_of(self.view.snapshot.parts, self.person.likes, self.view.settings.order)
 
     @computed
     def _listed(self) -> Mapping[str, int]:

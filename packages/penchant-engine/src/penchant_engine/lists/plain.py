@@ -17,8 +17,8 @@ from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
 from penchant_engine.lists.reasons import PartReason, Reasons
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, StoredInteraction
-from penchant_engine.profiles import Revisit, revisits
 from penchant_engine.ranking import SCORE_SCALE
+from penchant_engine.repeats import RepeatItem, repeat_items
 from penchant_engine.views import CatalogueView
 
 DEFAULT_NEWNESS_DAYS = 30
@@ -83,7 +83,7 @@ class NewRanking(_MeasuredRanking):
         return ScanQuery(newness_scan(self.shown.moment, half_life or DEFAULT_NEWNESS_DAYS))
 
 
-class AgainRanking(_MeasuredRanking):
+class RepeatRanking(_MeasuredRanking):
     """What a person began or keeps coming back to, from what that person did, newest first, and nothing else."""
 
     measure = "again"
@@ -104,14 +104,14 @@ class AgainRanking(_MeasuredRanking):
     def query(self) -> PartQuery:
         """What the list is searched by."""
         # Beside the best one, whether that may be shown or not: a filter changes no score.
-        greatest = max((each.value for each in self.revisits.values()), default=1.0)
-        keys = {piece_id: round((1 - each.value / greatest) * SCORE_SCALE) for piece_id, each in self.revisits.items()}
+        greatest = max((each.value for each in self.repeat_items.values()), default=1.0)
+        keys = {key: round((1 - each.value / greatest) * SCORE_SCALE) for key, each in self.repeat_items.items()}
         return ScanQuery(score_scan(keys))
 
     @computed
-    def revisits(self) -> dict[str, Revisit]:
+    def repeat_items(self) -> dict[str, RepeatItem]:
         """What the person began or keeps coming back to, by piece."""
-        known = revisits(self._interactions, self.view.settings, self.shown.moment // DAY_MS)
+        known = repeat_items(self._interactions, self.view.settings, self.shown.moment // DAY_MS)
         return {each.piece_id: each for each in known}
 
     def _share(self, piece_id: str) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from penchant_engine import ranking
 from penchant_engine.computed import computed
 from penchant_engine.index import Audience, Filter, IntArray
-from penchant_engine.index.people.people_lists import PeopleLists
+from penchant_engine.index.people.people_lists import BatchRecommender
 from penchant_engine.index.people.table import PeopleTable
 from penchant_engine.lists.personal import blending_of, popular_at
 from penchant_engine.model import MAX_TAKE
@@ -62,11 +62,11 @@ class PlainLists(Generic[Entry]):
             yield None if length < 0 or person in without else self._raised(names[own], pieces[own])[:take]
 
     @computed
-    def _people_lists(self) -> PeopleLists:
+    def _people_lists(self) -> BatchRecommender:
         view, audience = self._view, self._audience
         popular, factor = popular_at(view, self._now, audience), audience.figures.content_factor
         settings = view.settings
-        return PeopleLists(
+        return BatchRecommender(
             self._people,
             view.snapshot,
             settings,

@@ -18,11 +18,11 @@ from penchant_engine import ranking
 from penchant_engine.attributes import BOOST_SCALE
 from penchant_engine.computed import computed
 from penchant_engine.index import Filter
-from penchant_engine.index.boosting import Availability, Booster, key_of, offer_of
+from penchant_engine.index.boosting import Availability, Booster, availability_of, key_of
 from penchant_engine.index.layout import DISTANCE_SCALE
 from penchant_engine.index.queries import PartQuery, best_of, most_listed
 from penchant_engine.lists.arranging import Arrangement, arrange, block_end
-from penchant_engine.lists.hurdles import Hurdle, common_hurdles
+from penchant_engine.lists.exclusions import ExclusionReason, common_exclusions
 from penchant_engine.lists.marks import mark_count, marks_of
 from penchant_engine.lists.reasons import Reasons, RuleReason
 from penchant_engine.lists.requests import ListRequest, moment_of
@@ -206,12 +206,12 @@ class ListRanking(ABC):
         key = self.boosted_key(piece_id)
         return None if key is None else self.zero - key
 
-    def barrier(self, piece_id: str) -> str | None:
+    def hard_exclusion(self, piece_id: str) -> str | None:
         """Return the code of what forbids to show a piece in this list at all; ``None`` where it may be shown."""
-        offer = offer_of(self.view.snapshot, piece_id) if self.view.knows(piece_id) else None
+        offer = availability_of(self.view.snapshot, piece_id) if self.view.knows(piece_id) else None
         if offer is None:
             return "unknown-piece"
-        return next((each.code for each in self.barriers(piece_id, offer)), None)
+        return next((each.code for each in self.hard_exclusions(piece_id, offer)), None)
 
     @computed
     def listed(self) -> Sequence[RankedPiece]:
@@ -245,13 +245,13 @@ class ListRanking(ABC):
         units = self.units_of(piece_id)
         return 1.0 if units is None else self._score_of(units)
 
-    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
+    def hard_exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what forbids to show a piece in this list, whatever the list is by."""
-        return common_hurdles(self.view, self.request, piece_id, offer, self.now)
+        return common_exclusions(self.view, self.request, piece_id, offer, self.now)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out of this list, whatever the others are."""
-        return self.barriers(piece_id, offer)
+        return self.hard_exclusions(piece_id, offer)
 
     def scores_of(self, units: Sequence[int]) -> list[float]:
         """Return the scores that the list shows of some s in units."""

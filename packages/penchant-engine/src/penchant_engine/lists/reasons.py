@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from penchant_engine.index.people.explaining import ScoreParts, TermShares, tellable
+from penchant_engine.index.people.explaining import ScoreParts, TermShares, disclosable
 from penchant_engine.model import Term
 
 Stated = Literal["liked", "disliked"]
@@ -86,7 +86,7 @@ def named_terms(
 
 def reasons_of_parts(parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartReason]:
     """Return what the parts of a blend add, with the keywords that the person stated marked."""
-    pieces = [LikeReason(like.id, like.share, like.through, like.is_soon_after) for like in tellable(parts.likes)]
+    pieces = [LikeReason(like.id, like.share, like.through, like.is_soon_after) for like in disclosable(parts.likes)]
     terms, rest = named_terms(parts.terms, stated)
     return [
         PartReason("content", parts.content, terms=terms, rest=rest),

@@ -17,7 +17,7 @@ from penchant_engine.index.people.explaining import LEAST_PEOPLE, TermShares, si
 from penchant_engine.index.people.shared_audience import MeanQuery, SharedAudience, SharedQuery
 from penchant_engine.index.queries import PartQuery
 from penchant_engine.index.similarity import SimilarityQuery
-from penchant_engine.lists.hurdles import Hurdle
+from penchant_engine.lists.exclusions import ExclusionReason
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import Reasons, named_terms
 from penchant_engine.lists.requests import ListRequest
@@ -107,17 +107,17 @@ class SimilarRanking(ListRanking):
             return self.keywords
         return (SharedQuery if self.request.by is Basis.AUDIENCE else MeanQuery)(self._shared, self.keywords)
 
-    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
+    def hard_exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what forbids to show a piece in this list, whatever the list is by."""
-        yield from super().barriers(piece_id, offer)
+        yield from super().hard_exclusions(piece_id, offer)
         if self._draft is None and piece_id == self.request.piece_id:
-            yield Hurdle(code="same-piece", detail=SAME_PIECE)
+            yield ExclusionReason(code="same-piece", detail=SAME_PIECE)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out of this list, whatever the others are."""
         yield from super().hurdles(piece_id, offer)
         if self.key(piece_id) is None:
-            yield Hurdle(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by])
+            yield ExclusionReason(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by])
 
     def why(self, piece_id: str, *, listed: bool) -> Reasons:
         """Return what makes a piece similar, and, of one that is listed, what moved it."""

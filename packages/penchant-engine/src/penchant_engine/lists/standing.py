@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penchant_engine.errors import UnknownPiece
-from penchant_engine.index.boosting import offer_of
-from penchant_engine.lists.hurdles import Hurdle
+from penchant_engine.index.boosting import availability_of
+from penchant_engine.lists.exclusions import ExclusionReason
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import Reasons
 from penchant_engine.model import MAX_TAKE
@@ -15,7 +15,7 @@ from penchant_engine.model import MAX_TAKE
 class ListPosition:
     """The standing of a piece in a list; ``position`` counts from 1, ``None`` where hurdles keep it out."""
 
-    hurdles: Sequence[Hurdle]
+    hurdles: Sequence[ExclusionReason]
     position: int | None
     score: float
     why: Reasons
@@ -27,7 +27,7 @@ def stand(ranking: ListRanking, piece_id: str) -> ListPosition:
     Raises:
         UnknownPiece: there is no such piece.
     """
-    offer = offer_of(ranking.view.snapshot, piece_id)
+    offer = availability_of(ranking.view.snapshot, piece_id)
     if offer is None:
         raise UnknownPiece("The source has no piece with this id.")
     hurdles = list(ranking.hurdles(piece_id, offer))

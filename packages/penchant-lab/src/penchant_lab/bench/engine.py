@@ -18,7 +18,7 @@ from penchant.storage import SourceHead, Storage, open_storage
 from penchant_engine.index import Filter, Segment, Snapshot
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.layout import BlendFactors, SparseShares
-from penchant_engine.index.people.person import PlacedTaste
+from penchant_engine.index.people.person import UserProfile
 from penchant_engine.index.people.personal import BlendQuery, PersonBlend
 from penchant_engine.index.people.popularity import Popularity
 from penchant_engine.index.queries import best_of
@@ -140,7 +140,7 @@ def _measure_personal(report: BenchReport, snapshot: Snapshot, seconds: float) -
     report.add(f"recommendation, profile of {PROFILE_TERMS} terms", median(times), "ms", p99=p99(times))
 
 
-def _person(segment: Segment, random: np.random.Generator) -> PlacedTaste:
+def _person(segment: Segment, random: np.random.Generator) -> UserProfile:
     """Return the taste of a person who likes some pieces, and dislikes a few."""
     values: dict[int, float] = {}
     while len(values) < PROFILE_TERMS and len(values) < len(segment.terms):
@@ -150,7 +150,7 @@ def _person(segment: Segment, random: np.random.Generator) -> PlacedTaste:
             values[term] = values.get(term, 0.0) + liked * math.sqrt(weight)
     chosen = sorted(values)[:PROFILE_TERMS]
     array = np.asarray([values[term] for term in chosen])
-    return PlacedTaste(by_part=((np.asarray(chosen), array),), norm=math.sqrt(math.fsum((array * array).tolist())))
+    return UserProfile(by_part=((np.asarray(chosen), array),), norm=math.sqrt(math.fsum((array * array).tolist())))
 
 
 def _peers(segment: Segment, places: Sequence[int], algorithm: Algorithm) -> dict[str, Callable[[int], object]]:

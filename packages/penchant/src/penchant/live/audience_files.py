@@ -16,9 +16,9 @@ from penchant.model import SourceSettings
 from penchant.storage import Erasure, InteractionChange, InteractionsFeed, SourceHead
 from penchant_engine.index import Likes, Snapshot, Tally
 from penchant_engine.index.arrays import over_ranges
-from penchant_engine.index.compiled.engine import makes_weights
+from penchant_engine.index.compiled.engine import can_fit_item_item
 from penchant_engine.index.people.event_pages import EventPages
-from penchant_engine.index.people.weights import AudienceWeights, build_weights
+from penchant_engine.index.people.item_item import ItemItemModel, fit_item_item
 
 LIKES = FileKind(name="likes", suffix=".likes", magic=b"penchant likes  ", format=3, of_arrays=Likes.of_arrays)
 
@@ -115,7 +115,7 @@ class WeightsOrigin(NamedTuple):
 class StoredWeights:
     """Weights, and what they were made from."""
 
-    weights: AudienceWeights
+    weights: ItemItemModel
     origin: WeightsOrigin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -125,7 +125,7 @@ class StoredWeights:
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "StoredWeights":
         """Return the weights of these arrays, as `arrays` names them."""
-        return cls(weights=AudienceWeights.of_arrays(arrays), origin=WeightsOrigin(*arrays[ORIGIN].tolist()))
+        return cls(weights=ItemItemModel.of_arrays(arrays), origin=WeightsOrigin(*arrays[ORIGIN].tolist()))
 
 
 WEIGHTS = FileKind(
@@ -155,11 +155,11 @@ def weigh(
     threads: int = 1,
 ) -> StoredWeights | None:
     """Return the weights that likes and a catalogue give; ``None`` while numpy alone would take too long."""
-    if not makes_weights(snapshot.piece_count):
+    if not can_fit_item_item(snapshot.piece_count):
         return None
     catalogue = snapshot.merged()
     matrix = likes.matrix(catalogue.ids, settings, oldest_day, threads=threads)
     return StoredWeights(
-        weights=build_weights(matrix, catalogue, settings.category_factors, threads=threads),
+        weights=fit_item_item(matrix, catalogue, settings.category_factors, threads=threads),
         origin=WeightsOrigin(content_version, oldest_day, int(likes.first_day[0])),
     )

@@ -24,14 +24,14 @@ from penchant.model import SourceSettings
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 from penchant_engine.index import Audience, Likes, PieceCounts
-from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.index.people.item_item import ItemItemModel
 
 MAX_COUNTED = 1_000_000
 """Interactions that a preview or a page counts: some seconds of a thread."""
 REFRESHED_S = 120.0
 """How long after the last request for its audience a source is followed on."""
 
-_NOBODY = AudienceWeights.none()
+_NOBODY = ItemItemModel.none()
 
 
 class AudienceFollower:

@@ -47,7 +47,7 @@ from penchant_engine.compiling import load_kernels, use_compiled
 from penchant_engine.index import Likes, Segment, Snapshot, Strings, Tally
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import FINDING, RIDGE
-from penchant_engine.index.people.weights import StandInSearch, build_weights
+from penchant_engine.index.people.item_item import StandInSearch, fit_item_item
 from penchant_engine.index.snapshot import Keep
 from penchant_engine.model import DAY_MS
 
@@ -469,7 +469,7 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         self._segment_files = SegmentFiles(folder)
         self._kernels = kernels
         self.elsewhere: StandInSearch = lambda _query: None
-        """What has the stand-ins of a build found elsewhere, as `build_weights` takes it."""
+        """What has the stand-ins of a build found elsewhere, as `fit_item_item` takes it."""
 
     def sources(self) -> list[SourceHead]:
         """Return the sources with many interactions."""
@@ -492,7 +492,7 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         # The first is waited for; later ones leave the machine to requests.
         made, of = self.made(head, threads=1 if published else os.cpu_count() or 1)
         self._files.publish(likes_stamp_of(of), made)
-        figures = made.weights.source_figures
+        figures = made.weights.source_statistics
         fields = {"likes": figures.likes, "pieces": figures.pieces, "seconds": round(time.perf_counter() - started, 3)}
         logger.info("built a weights file", extra={"fields": fields})
 
@@ -513,7 +513,7 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
             raise UnknownSource("The source was made again meanwhile.")
         catalogue = snapshot.merged()
         matrix = likes.matrix(catalogue.ids, settings, oldest_day, threads=threads)
-        weights = build_weights(matrix, catalogue, settings.category_factors, threads=threads, elsewhere=self.elsewhere)
+        weights = fit_item_item(matrix, catalogue, settings.category_factors, threads=threads, elsewhere=self.elsewhere)
         origin = WeightsOrigin(version, oldest_day, int(likes.first_day[0]))
         return StoredWeights(weights=weights, origin=origin), of
 

@@ -25,8 +25,8 @@ from penchant.live.recent_changes import RecentChanges
 from penchant.storage import InteractionChange, InteractionQuery, RecordedChanges, SourceHead, source_id, user_key
 from penchant.wire import decode_preferences
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import InteractionArrays, PersonFigures, Snapshot
-from penchant_engine.index.people.person import figures_of_person
+from penchant_engine.index import InteractionArrays, Snapshot, UserFeatures
+from penchant_engine.index.people.person import user_features
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Preferences
 
 ENTRY_BYTES = 3_000
@@ -62,7 +62,7 @@ class _RememberedPerson:
     interactions: InteractionArrays
     preferences: Preferences
     preferences_bytes: int
-    figures: PersonFigures | None = None
+    figures: UserFeatures | None = None
     snapshot: ReferenceType[Snapshot] | None = None
 
     @property
@@ -84,13 +84,13 @@ class _RememberedPerson:
         if self.interactions is not before:
             self.figures = self.snapshot = None
 
-    def put(self, figures: PersonFigures, snapshot: Snapshot) -> None:
+    def put(self, figures: UserFeatures, snapshot: Snapshot) -> None:
         self.figures, self.snapshot = figures, ref(snapshot)
 
     def is_for(self, view: View, today: int) -> bool:
         return (self.version, self.today) == (view.head.version, today)
 
-    def figures_for(self, snapshot: Snapshot) -> PersonFigures | None:
+    def figures_for(self, snapshot: Snapshot) -> UserFeatures | None:
         """Return the figures if they are of this snapshot: the same content may come to lie in other segments."""
         is_same = self.snapshot is not None and self.snapshot() is snapshot
         return self.figures if is_same else None
@@ -102,7 +102,7 @@ class _ReadPerson(NamedTuple):
     interactions: InteractionArrays
     preferences: Preferences
     preferences_bytes: int
-    figures: PersonFigures
+    figures: UserFeatures
 
 
 @dataclass(slots=True, eq=False)
@@ -139,7 +139,7 @@ class PeopleCache:
         self._people: BoundedCache[_Key, _RememberedPerson] = BoundedCache(limit_bytes)
         self._sources: dict[int, _SourceFollowing] = {}
         self._readings: set[_PersonReading] = set()
-        self._strangers: WeakKeyDictionary[Snapshot, PersonFigures] = WeakKeyDictionary()
+        self._strangers: WeakKeyDictionary[Snapshot, UserFeatures] = WeakKeyDictionary()
         self.hits = 0
         self.misses = 0
 
@@ -148,7 +148,7 @@ class PeopleCache:
         """How much memory the remembered people take."""
         return self._people.weight
 
-    async def figures(self, view: View, user_id: str, today: int) -> PersonFigures:
+    async def figures(self, view: View, user_id: str, today: int) -> UserFeatures:
         """Return what lists take of a person on a UTC day, with all that was committed before the view's head was read.
 
         Raises:
@@ -291,14 +291,14 @@ class PeopleCache:
             self._people.put(key, person, weight=person.nbytes)
         return found
 
-    def _figures_of(self, view: View, today: int, interactions: InteractionArrays, said: Preferences) -> PersonFigures:
+    def _figures_of(self, view: View, today: int, interactions: InteractionArrays, said: Preferences) -> UserFeatures:
         """Return the figures of a person: those of whom nothing is stored share them, as long as a snapshot lasts."""
         if len(interactions) or len(said):
-            return figures_of_person(interactions, view.snapshot, view.source_settings, today, said)
+            return user_features(interactions, view.snapshot, view.source_settings, today, said)
         # They go by no setting and no day; threads that make them at once make the same.
         found = self._strangers.get(view.snapshot)
         if found is None:
-            found = figures_of_person(interactions, view.snapshot, view.source_settings, today, said)
+            found = user_features(interactions, view.snapshot, view.source_settings, today, said)
             self._strangers[view.snapshot] = found
         return found
 

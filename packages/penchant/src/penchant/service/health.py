@@ -34,8 +34,8 @@ from penchant.live.views import View, Views
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, log_failure
 from penchant_engine.index import Filter, Likes
-from penchant_engine.index.people.figures import FullLike
 from penchant_engine.index.people.order import DIRECTION_SCALE
+from penchant_engine.index.people.statistics import FullLike
 from penchant_engine.model import InteractionType
 
 MAX_KEPT = 64

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from penchant.model import SourceSettings
-from penchant_engine.index.people.figures import FullLike
+from penchant_engine.index.people.statistics import FullLike
 from penchant_engine.model import TOP_GRADE, WHOLE, InteractionType
 
 _NOUNS = {

@@ -22,13 +22,14 @@ from penchant_engine.index.layout import (
     BoolArray,
     Choice,
     CodeTables,
-    FactsRoom,
+    FactsBuffers,
     FloatArray,
     FrequentTerms,
+    GroupBuffers,
     GroupPeople,
     GroupPieces,
-    GroupRoom,
     IntArray,
+    ItemItemMatrix,
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
@@ -41,16 +42,15 @@ from penchant_engine.index.layout import (
     PersonPairs,
     PieceEntries,
     PieceFacts,
-    PieceFigures,
+    PieceFeatures,
     PieceTerms,
     Postings,
-    ShareRoom,
+    ProfileBuffers,
+    ProfileDots,
+    ShareBuffers,
     SparseRows,
     SparseShares,
     Taste,
-    TasteDots,
-    TasteRoom,
-    WeightMatrix,
 )
 
 Text: TypeAlias = NDArray[np.uint8]
@@ -91,35 +91,35 @@ class _Engine:
     def __init__(self) -> None:
         self.kernels: Mapping[Kind, Mapping[str, Kernel]] = {}
         self.threads: SearchThreads | None = None
-        self.taste_rooms: list[TasteRoom] = []
-        self.share_rooms: list[ShareRoom] = []
-        self.group_rooms: list[GroupRoom] = []
+        self.taste_rooms: list[ProfileBuffers] = []
+        self.share_rooms: list[ShareBuffers] = []
+        self.group_rooms: list[GroupBuffers] = []
         """Room that nobody works in: what it takes is not asked of the machine, and cleared, each time."""
 
-    def taste_room(self, term_count: int) -> TasteRoom:
+    def taste_room(self, term_count: int) -> ProfileBuffers:
         """Return room for so many terms, to be put back by who has it, any number of threads at once."""
         while self.taste_rooms:
             room = self.taste_rooms.pop()
             if len(room.highs) >= term_count:
                 return room
-        return TasteRoom.of(term_count)
+        return ProfileBuffers.of(term_count)
 
-    def share_room(self, block: int, piece_count: int, like_count: int) -> ShareRoom:
+    def share_room(self, block: int, piece_count: int, like_count: int) -> ShareBuffers:
         """Return room for blocks of so many pieces, for pieces and for likes, to be put back by who has it."""
         while self.share_rooms:
             room = self.share_rooms.pop()
             if room.holds(block, piece_count, like_count):
                 return room
         # More than is needed now, since the next person may like more.
-        return ShareRoom.of(block, piece_count, 2 * like_count)
+        return ShareBuffers.of(block, piece_count, 2 * like_count)
 
-    def group_room(self, *sizes: int) -> GroupRoom:
-        """Return room of sizes as `GroupRoom.of` takes them, to be put back by who has it."""
+    def group_room(self, *sizes: int) -> GroupBuffers:
+        """Return room of sizes as `GroupBuffers.of` takes them, to be put back by who has it."""
         while self.group_rooms:
             room = self.group_rooms.pop()
             if room.is_for(*sizes):
                 return room
-        return GroupRoom.of(*sizes)
+        return GroupBuffers.of(*sizes)
 
     def over_rows(self, count: int, search: Callable[[int, int], Hits]) -> Hits:
         """Return what a search finds in so many rows, in no order: of many, by all threads, a range of rows each."""
@@ -187,9 +187,9 @@ def best(
     taste: Taste,
     blending: BlendFactors,
     postings: Postings,
-    figures: PieceFigures,
+    figures: PieceFeatures,
     choice: Choice,
-    dots: TasteDots | None = None,
+    dots: ProfileDots | None = None,
 ) -> Hits:
     """Return the best recommendations of a segment; see `exact.best`. ``dots`` of the taste may be known after it."""
     kernel = _engine.kernel("best", ("d", postings.weights.dtype.char))
@@ -212,7 +212,7 @@ def best(
 
 
 def best_of_many(
-    people: GroupPeople, pieces: GroupPieces, weights: WeightMatrix, blends: PersonBlends, found: Hits
+    people: GroupPeople, pieces: GroupPieces, weights: ItemItemMatrix, blends: PersonBlends, found: Hits
 ) -> BoolArray:
     """Fill keys and rows (u, take), so far the limit and nowhere, in order; return whose lists are not found.
 
@@ -238,7 +238,7 @@ def scores(
     blending: BlendFactors,
     postings: Postings,
     entries: PieceEntries,
-    figures: PieceFigures,
+    figures: PieceFeatures,
     rows: IntArray,
 ) -> Keys:
     """Return minus the scores of some pieces of a segment; see `exact.scores`."""
@@ -367,7 +367,7 @@ def _room(count: int) -> tuple[IntArray, IntArray]:
     return np.zeros(count, dtype=np.int64), np.empty(count, dtype=np.int64)
 
 
-def makes_weights(piece_count: int) -> bool:
+def can_fit_item_item(piece_count: int) -> bool:
     """Return whether weights of so many pieces can be made: numpy, which takes their square, is for small sources."""
     return piece_count <= MAX_DENSE or _engine.kernel("neighbours", RIDGE) is not None
 
@@ -461,7 +461,7 @@ def _sequences(likes: LikeMatrix) -> LikeSequences:
     )
 
 
-def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> SparseShares:
+def shares(weights: ItemItemMatrix, seeds: LikeSeeds, loan: float) -> SparseShares:
     """Return part a of the pieces that have any for a person's likes; see `ridge_exact.shares`."""
     kernel = _engine.kernel("shares", RIDGE)
     if kernel is None:
@@ -492,7 +492,7 @@ def facts(
     found = PieceFacts(grades, ranks, values, np.zeros(count, dtype=np.bool_))
     sizes = np.empty(1, dtype=np.int64)
     run = kernel.quickly if len(events.numbers) <= QUICK_EVENTS else kernel
-    run(events, length, tables, today, exists, found, FactsRoom(lows, ratings, ranked), sizes)
+    run(events, length, tables, today, exists, found, FactsBuffers(lows, ratings, ranked), sizes)
     return found if 0 <= int(sizes[0]) <= most else None
 
 
@@ -526,5 +526,5 @@ def tastes(
         return None
     count = len(pairs.starts) - 1
     dots, norms, inexact = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.uint8)
-    kernel(pairs, terms, amounts, TasteRoom.of(len(amounts)), dots, norms, inexact)
+    kernel(pairs, terms, amounts, ProfileBuffers.of(len(amounts)), dots, norms, inexact)
     return dots, norms, inexact > 0

@@ -17,7 +17,7 @@ from penchant_engine.index.layout import (
     KernelQuery,
     Norms,
     PersonBlends,
-    PieceFigures,
+    PieceFeatures,
     Postings,
     Taste,
 )
@@ -41,13 +41,13 @@ def distances(query: KernelQuery, postings: Postings, norms: Norms, rows: IntArr
     return np.maximum(0, np.rint((1.0 - similarity) * DISTANCE_SCALE).astype(np.int64)), rows
 
 
-def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFigures, choice: Choice) -> Hits:
+def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFeatures, choice: Choice) -> Hits:
     """Return the best recommendations: minus the rounded scores as integers, and rows."""
     rows = allowed_rows(choice.mask, choice.excluded)
     return smallest(scores(taste, blending, postings, figures, rows), choice)
 
 
-def scores(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFigures, rows: IntArray) -> Keys:
+def scores(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFeatures, rows: IntArray) -> Keys:
     """Return minus the scores of some pieces, rounded to integers."""
     # Doubles that round: terms one after the other, as the kernel adds them, or scores would differ in the last bits.
     sums = np.zeros(len(figures.roots))
@@ -57,7 +57,7 @@ def scores(taste: Taste, blending: BlendFactors, postings: Postings, figures: Pi
     return scored(sums[rows], taste, blending, figures, rows)
 
 
-def scored(dots: FloatArray, taste: Taste, blending: BlendFactors, figures: PieceFigures, rows: IntArray) -> Keys:
+def scored(dots: FloatArray, taste: Taste, blending: BlendFactors, figures: PieceFeatures, rows: IntArray) -> Keys:
     """Return minus the scores of some pieces with these dot products, rounded to integers."""
     liked = figures.audience.by_row(len(figures.roots))[rows] if len(figures.audience.rows) else 0.0
     divisors = taste.norm * (figures.roots[rows] + taste.mean_norm / 2)

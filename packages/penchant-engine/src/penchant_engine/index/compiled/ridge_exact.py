@@ -22,11 +22,11 @@ from penchant_engine.index.layout import (
     WORD_BITS,
     FloatArray,
     IntArray,
+    ItemItemMatrix,
     LikeMatrix,
     LikenessNorms,
     LikeSeeds,
     SparseRows,
-    WeightMatrix,
 )
 
 PEOPLE_AT_ONCE = 1_000
@@ -192,7 +192,7 @@ def _found(ascending: IntArray, wanted: IntArray) -> IntArray:
     return np.where(np.append(ascending, -1)[places] == wanted, places, len(ascending))
 
 
-def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> FloatArray:
+def shares(weights: ItemItemMatrix, seeds: LikeSeeds, loan: float) -> FloatArray:
     """Return part a of all pieces for a person's likes; ``loan`` is L."""
     count = len(weights.starts) - 1
     sums, own = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)

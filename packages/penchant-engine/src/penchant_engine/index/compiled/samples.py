@@ -11,11 +11,12 @@ from penchant_engine.index.layout import (
     BlendFactors,
     Choice,
     CodeTables,
-    FactsRoom,
+    FactsBuffers,
     FrequentTerms,
+    GroupBuffers,
     GroupPeople,
     GroupPieces,
-    GroupRoom,
+    ItemItemMatrix,
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
@@ -27,16 +28,15 @@ from penchant_engine.index.layout import (
     PersonPairs,
     PieceEntries,
     PieceFacts,
-    PieceFigures,
+    PieceFeatures,
     PieceTerms,
     Postings,
-    ShareRoom,
+    ProfileBuffers,
+    ShareBuffers,
     SparseRows,
     SparseShares,
     StandIns,
     Taste,
-    TasteRoom,
-    WeightMatrix,
     Weights,
 )
 
@@ -68,7 +68,7 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
     if sums_type == np.float64:
         taste = Taste(numbers, none, none, 1.0, 1.0)
         blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
-        figures = PieceFigures(none, none, SparseShares(numbers, none))
+        figures = PieceFeatures(none, none, SparseShares(numbers, none))
         best = (taste, blending, postings, figures, choice, 0, 0, none, 0, none, numbers, numbers, numbers)
         dots = (none, none, PieceEntries(numbers, postings.pieces, postings.weights), numbers, none)
         return {"best": best, "dots": dots, **_taste_samples(postings.weights)}
@@ -103,7 +103,7 @@ def _finding_samples() -> dict[str, Sample]:
             0,
             flags,
             PieceFacts(starts, starts, real, flags),
-            FactsRoom(real, NO_WEIGHTS, NO_WEIGHTS),
+            FactsBuffers(real, NO_WEIGHTS, NO_WEIGHTS),
             starts,
         ),
     }
@@ -123,7 +123,7 @@ def _ridge_samples() -> dict[str, Sample]:
     near, values = np.zeros((0, 1), dtype=np.uint32), np.zeros((0, 1), dtype=np.int32)
     people = np.zeros((0, 1), dtype=np.uint8)
     norms = LikenessNorms(real, real, 0.0)
-    room = ShareRoom(starts, starts, starts, numbers, *[starts] * 7)
+    room = ShareBuffers(starts, starts, starts, numbers, *[starts] * 7)
     return {
         "neighbours": (likes, starts, real, starts, 0, 1, square, square, people, starts, starts, starts, starts),
         "triangles": (likes, square, starts, starts, 0, 1, triangles, starts, starts),
@@ -140,7 +140,7 @@ def _taste_samples(weights: Weights) -> dict[str, Sample]:
     starts, numbers, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
     pairs = PersonPairs(starts, numbers, none)
     terms = PieceTerms(starts, numbers, weights, none, numbers, none)
-    room = TasteRoom.of(0)
+    room = ProfileBuffers.of(0)
     return {
         "taste": (pairs, terms, room, none, starts),
         "tastes": (pairs, terms, none, room, none, none, NO_WEIGHTS),
@@ -156,10 +156,10 @@ def _list_samples(weights: Weights) -> dict[str, Sample]:
     stand_ins = StandIns(starts, numbers, np.zeros(0, dtype=np.int32))
     pieces = GroupPieces(terms, none, NO_WEIGHTS, starts, none, none, 1.0, none, stand_ins, 1.0)
     blends, keys = PersonBlends(none, 1.0, 1.0, none), np.zeros((0, 1), dtype=np.int64)
-    many = (people, pieces, _weight_matrix(), blends, GroupRoom.of(0, 0, 0))
+    many = (people, pieces, _weight_matrix(), blends, GroupBuffers.of(0, 0, 0))
     return {"best_of_many": (*many, keys, keys, NO_WEIGHTS)}
 
 
-def _weight_matrix() -> WeightMatrix:
+def _weight_matrix() -> ItemItemMatrix:
     starts, numbers, small = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int32)
-    return WeightMatrix(starts, numbers, small, starts, numbers, small, small, starts, numbers, small)
+    return ItemItemMatrix(starts, numbers, small, starts, numbers, small, small, starts, numbers, small)

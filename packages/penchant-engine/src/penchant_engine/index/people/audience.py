@@ -27,11 +27,11 @@ from penchant_engine.index.layout import (
     SparseShares,
 )
 from penchant_engine.index.part import Part
-from penchant_engine.index.people.figures import SourceFigures
+from penchant_engine.index.people.item_item import ItemItemModel, LikeRows
 from penchant_engine.index.people.order import OwnLikes, like_factors
 from penchant_engine.index.people.popularity import Credits, PieceCounts, Popularity, PopularityMeter
 from penchant_engine.index.people.shared_audience import SharedAudience
-from penchant_engine.index.people.weights import AudienceWeights, LikeRows
+from penchant_engine.index.people.statistics import SourceStatistics
 from penchant_engine.index.segment import Segment
 from penchant_engine.model import TOP_GRADE, OrderUse
 
@@ -43,8 +43,8 @@ class LikeColumns:
     it. A piece that the weights do not know gets nothing from anybody.
     """
 
-    def __init__(self, weights: AudienceWeights, piece_id: str, catalogue: Segment, strength: int) -> None:
-        self._loan, self._grades = weights.source_figures.loan, weights.source_figures.grades
+    def __init__(self, weights: ItemItemModel, piece_id: str, catalogue: Segment, strength: int) -> None:
+        self._loan, self._grades = weights.source_statistics.loan, weights.source_statistics.grades
         self._strength = strength
         self._evidence = 0.0
         # The last entry, 0, is that of pieces without a row, -1.
@@ -92,7 +92,7 @@ _LOW_MASK = (1 << _LOW_BITS) - 1
 """The lower word of a column: v' of a person add up to 2^26, h g v to 2^30, and a column has 47 bits at most."""
 
 
-def _add_columns(direct: IntArray, soon: IntArray, weights: AudienceWeights, row: int, factor: int) -> None:
+def _add_columns(direct: IntArray, soon: IntArray, weights: ItemItemModel, row: int, factor: int) -> None:
     """Add, by liked piece, so many times what its like says of the piece of a row, and what comes soon after it."""
     for sums, (starts, targets, values, _) in ((direct, weights.spoken), (soon, weights.succeeding)):
         entries = np.flatnonzero(targets == row)
@@ -122,7 +122,7 @@ class LikeShare(NamedTuple):
 class Audience:
     """What all people like, as of ``version`` of the interactions for part a, and as counted last for popularity."""
 
-    def __init__(self, counts: PieceCounts | None, weights: AudienceWeights, version: int = 0) -> None:
+    def __init__(self, counts: PieceCounts | None, weights: ItemItemModel, version: int = 0) -> None:
         self.counts = counts
         self._weights = weights
         self.version = version
@@ -138,14 +138,14 @@ class Audience:
         return other
 
     @property
-    def weights(self) -> AudienceWeights:
+    def weights(self) -> ItemItemModel:
         """What a like of each piece says of others."""
         return self._weights
 
     @property
-    def figures(self) -> SourceFigures:
+    def figures(self) -> SourceStatistics:
         """The figures of the source."""
-        return self._weights.source_figures
+        return self._weights.source_statistics
 
     def popular(self, parts: Sequence[Part], moment: tuple[int, float], credits_by_age: Credits) -> Popularity:
         """Return part p for the parts of a snapshot, on a UTC day under a half-life of new pieces.
@@ -201,7 +201,7 @@ class Audience:
         other._popular = other._meter = other._shares = None  # noqa: SLF001  # the same class
         return other
 
-    def owing(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> Callable[[str], list[LikeShare]]:
+    def like_shares_of(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> Callable[[str], list[LikeShare]]:
         """Return a function that gives, by piece id, the shares of likes in its part a: greatest first, none of 0.
 
         A like has a share for what it says of a piece, and one where people like that soon after it.

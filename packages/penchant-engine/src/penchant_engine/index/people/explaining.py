@@ -147,7 +147,7 @@ def overlap_parts(liked: Strings, snapshot: Snapshot, piece_id: str) -> ScorePar
     return ScoreParts(content=len(shared) / union, terms=_named(part.segment, shared, np.full(len(shared), 1 / union)))
 
 
-def tellable(likes: Sequence[LikeShare]) -> tuple[LikeShare, ...]:
+def disclosable(likes: Sequence[LikeShare]) -> tuple[LikeShare, ...]:
     """Return those likes of an audience that may be named, the greatest share first, ties by id.
 
     What fewer than three people liked together, or soon after each other, would tell what one of them likes: such a

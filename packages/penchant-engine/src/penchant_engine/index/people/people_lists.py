@@ -32,8 +32,8 @@ from penchant_engine.index.people.audience import Audience
 from penchant_engine.index.people.order import like_factors
 from penchant_engine.index.people.personal import roots_in
 from penchant_engine.index.people.popularity import Popularity
-from penchant_engine.index.people.prospects import blends_of
 from penchant_engine.index.people.table import PeopleTable
+from penchant_engine.index.people.target_users import blends_of
 from penchant_engine.index.snapshot import Snapshot
 from penchant_engine.model import RankingSettings
 
@@ -42,7 +42,7 @@ TOGETHER = 1_024
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FoundLists:
+class BatchLists:
     """The lists of ``u`` people, best first, (u, take): rows of pieces, and s in its unit.
 
     ``lengths`` (u,) says how many there are; what comes after them means nothing. A list of -1 has to be made alone.
@@ -64,7 +64,7 @@ class _Pairs(NamedTuple):
     seen: BoolArray
 
 
-class PeopleLists:
+class BatchRecommender:
     """The people of a table over a snapshot of one segment, and what their lists are made from, under some settings.
 
     ``popular`` is part p, ``blending`` gives the factors of a person who has met so many pieces. Nothing is known here
@@ -114,7 +114,7 @@ class PeopleLists:
         fill: bool = True,
         with_seen: bool = False,
         threads: int = 1,
-    ) -> FoundLists:
+    ) -> BatchLists:
         """Return the lists of people by number; without ``fill`` of what something speaks for alone."""
         size = len(people), take
         keys, rows = np.full(size, NOWHERE if fill else 0, dtype=np.int64), np.full(size, NOWHERE, dtype=np.int64)
@@ -130,7 +130,7 @@ class PeopleLists:
                 lengths[own] = self._search(pairs, pieces, keys[own], rows[own])
 
         over_ranges(len(people), threads, search)
-        return FoundLists(rows=rows, units=-keys, lengths=lengths)
+        return BatchLists(rows=rows, units=-keys, lengths=lengths)
 
     def _pairs_of(self, people: IntArray, *, with_seen: bool) -> _Pairs:
         table = self._people

@@ -53,7 +53,7 @@ from penchant_engine.model import (
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CountedPreferences:
+class EffectivePreferences:
     """What counts of a person's preferences.
 
     ``settings`` are those of the person's taste: categories never used weigh nothing. ``stated`` are the keywords that
@@ -66,7 +66,7 @@ class CountedPreferences:
     hidden: tuple[IntArray, ...] = ()
 
     @classmethod
-    def of(cls, preferences: Preferences, snapshot: Snapshot, settings: RankingSettings) -> "CountedPreferences":
+    def of(cls, preferences: Preferences, snapshot: Snapshot, settings: RankingSettings) -> "EffectivePreferences":
         """Return what counts of preferences under the settings of their source."""
         settings = settings.without(preferences.unused_categories)
         stated: dict[Term, float] = {}
@@ -189,7 +189,7 @@ class _Places(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PlacedTaste:
+class UserProfile:
     """A person's taste against the parts of one snapshot: terms, ascending, with their values; and the norm of f x P.
 
     The values are f x P x category weight (interface, section 6).
@@ -200,7 +200,7 @@ class PlacedTaste:
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, kw_only=True)
-class PersonFigures:
+class UserFeatures:
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
     ``hidden`` and ``seen`` are rows for each part, ascending; ``hidden`` is empty where nothing is. ``met`` is how many
@@ -208,7 +208,7 @@ class PersonFigures:
     are here with the person's weights.
     """
 
-    taste: PlacedTaste
+    taste: UserProfile
     likes: OwnLikes
     seen: tuple[IntArray, ...]
     met: int
@@ -231,13 +231,13 @@ class PersonFigures:
         return placed + self.likes.nbytes + sum(each.nbytes for each in (*self.seen, *self.hidden))
 
 
-def figures_of_person(
+def user_features(
     interactions: InteractionArrays,
     snapshot: Snapshot,
     settings: RankingSettings,
     today: int,
     preferences: Preferences = NO_PREFERENCES,
-) -> PersonFigures:
+) -> UserFeatures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
     interactions, preferences = _counted(interactions, preferences)
     owners, rows = interactions.located(snapshot)
@@ -252,9 +252,9 @@ def figures_of_person(
     valued = np.flatnonzero(facts.values)
     # Pieces ascend, and in the order of their ids rows of a part do as well.
     own = [owners == number for number in range(len(snapshot.parts))]
-    said = CountedPreferences.of(preferences, snapshot, settings)
-    return PersonFigures(
-        taste=taste_of_values(ValuedRows(owners[valued], rows[valued], facts.values[valued]), said, snapshot),
+    said = EffectivePreferences.of(preferences, snapshot, settings)
+    return UserFeatures(
+        taste=profile_of_values(ValuedRows(owners[valued], rows[valued], facts.values[valued]), said, snapshot),
         likes=OwnLikes.within([each & (facts.grades > 0) for each in own], rows, facts.grades, facts.ranks),
         seen=tuple(rows[each & facts.seen] for each in own),
         met=int(np.count_nonzero(owners >= 0)) + len(said.stated),
@@ -295,7 +295,7 @@ def profile_of_person(
 ) -> dict[Term, int]:
     """Return a person's profile, P: terms with scores from -1000 to 1000, none 0, in ascending order of terms."""
     interactions, preferences = _counted(interactions, preferences)
-    said = CountedPreferences.of(preferences, snapshot, settings)
+    said = EffectivePreferences.of(preferences, snapshot, settings)
     owners, rows = interactions.located(snapshot)
     length = _length(interactions, owners, rows, snapshot)
     valued, values = _piece_values(interactions, settings, today, length)
@@ -303,7 +303,7 @@ def profile_of_person(
     return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
 
 
-def strongest_terms(taste: PlacedTaste, snapshot: Snapshot, settings: RankingSettings) -> Iterator[Term]:
+def strongest_terms(taste: UserProfile, snapshot: Snapshot, settings: RankingSettings) -> Iterator[Term]:
     """Yield the terms of a person's profile that speak for pieces, the strongest first, ties by term.
 
     ``taste`` is of these parts under these settings. Of a profile of hundreds mostly few are wanted, and terms with a
@@ -328,7 +328,7 @@ def strongest_terms(taste: PlacedTaste, snapshot: Snapshot, settings: RankingSet
         for part in snapshot.parts:
             frequencies += part.frequencies(part.segment.terms.find_all(table, numbers))
         divisors = rarities_of(frequencies, snapshot.piece_count) * _category_weights(table, numbers, settings)
-    # Whole again, as they were before they were multiplied (`PlacedTaste`).
+    # Whole again, as they were before they were multiplied (`UserProfile`).
     scores = np.rint(values / divisors)
     # Terms ascend, so a stable sort leaves equal ones by term.
     return (term_of(table[number]) for number in numbers[np.argsort(-scores, kind="stable")].tolist())
@@ -474,7 +474,7 @@ class ValuedRows(NamedTuple):
     values: FloatArray
 
 
-def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> PlacedTaste:
+def profile_of_values(pieces: ValuedRows, said: EffectivePreferences, snapshot: Snapshot) -> UserProfile:
     """Return the profile that pieces and stated terms make, weighted by how rare terms are, for each part."""
     if len(snapshot.parts) == 1 and not said.stated:
         own = pieces.owners >= 0
@@ -483,7 +483,7 @@ def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snap
         made = engine.taste(pairs, snapshot.piece_terms(said.settings.category_factors))
         if made is not None:
             terms, values, norm = made
-            return PlacedTaste(by_part=((terms, values),), norm=norm)
+            return UserProfile(by_part=((terms, values),), norm=norm)
     table, numbers, scores, weights = _profile(pieces, said, snapshot)
     placed = [
         numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
@@ -494,7 +494,7 @@ def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snap
         frequencies += part.frequencies(terms)
     rare = rarities_of(frequencies, snapshot.piece_count) * scores
     weighted = rare * weights
-    return PlacedTaste(
+    return UserProfile(
         by_part=tuple((terms[terms >= 0], weighted[terms >= 0]) for terms in placed),
         # Category weights change what counts, not how long the taste is: the norm is without them.
         norm=math.sqrt(math.fsum((rare * rare).tolist())),
@@ -517,7 +517,7 @@ def _length(interactions: InteractionArrays, owners: IntArray, rows: IntArray, s
     return kept_length(interactions.events.numbers, _keyword_counts(owners, rows, snapshot))
 
 
-def _profile(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> _TermScores:
+def _profile(pieces: ValuedRows, said: EffectivePreferences, snapshot: Snapshot) -> _TermScores:
     stated = term_table(said.stated)
     table, numbers, amounts = _gather(pieces, stated, snapshot)
     numbers, scores = exact_sums(numbers, amounts)

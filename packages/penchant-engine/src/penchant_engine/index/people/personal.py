@@ -16,14 +16,14 @@ from penchant_engine.index.layout import (
     Choice,
     FloatArray,
     IntArray,
-    PieceFigures,
+    PieceFeatures,
     SparseShares,
     Taste,
 )
 from penchant_engine.index.masks import Filter
 from penchant_engine.index.part import Part
 from penchant_engine.index.people.order import OwnLikes
-from penchant_engine.index.people.person import PlacedTaste
+from penchant_engine.index.people.person import UserProfile
 from penchant_engine.index.people.popularity import Popularity
 from penchant_engine.index.queries import ScanQuery
 from penchant_engine.index.segment import Segment
@@ -41,7 +41,7 @@ class PersonBlend(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ``liked`` holds part a for each part of the snapshot, ``factors`` say how the parts are mixed.
     """
 
-    taste: PlacedTaste
+    taste: UserProfile
     popular: Popularity
     liked: Sequence[SparseShares]
     factors: BlendFactors
@@ -89,10 +89,10 @@ class BlendQuery:
         segment = part.segment
         return engine.scores(taste, self._blend.factors, segment.postings, segment.entries, figures, rows)
 
-    def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFigures]:
+    def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFeatures]:
         blend, segment, number = self._blend, part.segment, self._numbers[part]
         norms = root_norms(segment, blend.category_weights)
-        figures = PieceFigures(norms, blend.popular.lifted[number], blend.liked[number])
+        figures = PieceFeatures(norms, blend.popular.lifted[number], blend.liked[number])
         return taste_in(segment, blend.taste.by_part[number], (blend.taste.norm, self._mean_norm)), figures
 
 
@@ -124,7 +124,7 @@ def _with(excluded: IntArray, left_out: Sequence[IntArray], number: int) -> IntA
     return merged(excluded, left_out[number]) if left_out else excluded
 
 
-def liked_terms(snapshot: Snapshot, taste: PlacedTaste) -> Strings:
+def liked_terms(snapshot: Snapshot, taste: UserProfile) -> Strings:
     """Return the terms that a person likes, ascending, as they are written in the table of a segment."""
     keys = set[bytes]()
     for part, (terms, values) in zip(snapshot.parts, taste.by_part, strict=True):

@@ -134,7 +134,7 @@ class PieceCounts:
     def by_part(self, parts: Sequence[Part], grades: IntArray) -> list[FloatArray]:
         """Return the people of all pieces, an array for each part; each counts a sixteenth of the grade of the like.
 
-        ``grades`` (17,) are those by weight (`figures.SourceFigures.grades`).
+        ``grades`` (17,) are those by weight (`figures.SourceStatistics.grades`).
         """
         if self._rows is not None:
             segment, people = self._rows

@@ -20,7 +20,7 @@ from penchant_engine.index.layout import (
 )
 from penchant_engine.index.masks import Filter
 from penchant_engine.index.part import Part
-from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.index.people.item_item import ItemItemModel
 from penchant_engine.index.queries import scanned
 from penchant_engine.index.similarity import SimilarityQuery
 
@@ -38,7 +38,7 @@ class SharedAudience:
     A piece that the weights do not know, since it came later or nobody likes it, says nothing.
     """
 
-    def __init__(self, weights: AudienceWeights, piece_id: str) -> None:
+    def __init__(self, weights: ItemItemModel, piece_id: str) -> None:
         self._weights = weights
         row = weights.ids.find(piece_id)
         begin, end = (0, 0) if row is None else weights.starts[row : row + 2].tolist()

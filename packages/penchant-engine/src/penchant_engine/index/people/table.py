@@ -16,14 +16,14 @@ from penchant_engine.index.people.event_codes import marks_seen
 from penchant_engine.index.people.likes import latest_likes
 from penchant_engine.index.people.order import OwnLikes, order_of
 from penchant_engine.index.people.person import (
-    CountedPreferences,
-    PersonFigures,
+    EffectivePreferences,
+    UserFeatures,
     ValuedRows,
     counted_weights,
     exact_sums,
     grades_of,
     kept_length,
-    taste_of_values,
+    profile_of_values,
 )
 from penchant_engine.index.records import ArrayMembers
 from penchant_engine.index.segment import Segment
@@ -78,14 +78,14 @@ class PeopleTable(ArrayMembers):
 
     def figures(
         self, person: int, snapshot: Snapshot, settings: RankingSettings, preferences: Preferences = NO_PREFERENCES
-    ) -> PersonFigures:
+    ) -> UserFeatures:
         """Return what lists take of a person; the snapshot is of the table's segment alone."""
-        said = CountedPreferences.of(preferences.counted, snapshot, settings)
+        said = EffectivePreferences.of(preferences.counted, snapshot, settings)
         # Of one who is switched off nothing counts.
         cut = slice(self.starts[person], self.starts[person + 1] if preferences.personal else self.starts[person])
         rows, grades, ranks = (column[cut].astype(np.int64) for column in (self.rows, self.grades, self.ranks))
-        return PersonFigures(
-            taste=taste_of_values(ValuedRows(np.zeros_like(rows), rows, self.values[cut]), said, snapshot),
+        return UserFeatures(
+            taste=profile_of_values(ValuedRows(np.zeros_like(rows), rows, self.values[cut]), said, snapshot),
             likes=OwnLikes.within([grades > 0], rows, grades, ranks),
             seen=(rows[self.seen[cut] > 0],),
             met=len(rows) + len(said.stated),

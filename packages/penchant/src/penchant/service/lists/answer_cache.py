@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import Audience, PersonFigures
+from penchant_engine.index import Audience, UserFeatures
 from penchant_engine.index.snapshot import Snapshot
 from penchant_engine.lists.requests import moment_of
 from penchant_engine.model import DAY_MS
@@ -37,7 +37,7 @@ class AnswerBasis(NamedTuple):
 
     since: int
     until: int
-    person: PersonFigures | None = None
+    person: UserFeatures | None = None
     audience: Audience | None = None
 
 
@@ -58,7 +58,7 @@ class _CachedAnswer:
     since: int
     until: int
     audience: ReferenceType[Audience] | None
-    person: ReferenceType[PersonFigures] | None
+    person: ReferenceType[UserFeatures] | None
 
 
 class AnswerCache:
@@ -90,7 +90,7 @@ class AnswerCache:
         place: Hashable,
         version: int,
         now: int,
-        person: PersonFigures | None = None,
+        person: UserFeatures | None = None,
         audience: Audience | None = None,
     ) -> Any:
         """Return what was sent at a place, if it holds at a version and a moment; ``None`` otherwise.
@@ -130,7 +130,7 @@ class AnswerCache:
         """Keep members of a piece, of so many bytes; their place says of which version."""
         self._entries.put(place, members, nbytes)
 
-    def _note_gone(self, place: Hashable, _: ReferenceType[PersonFigures]) -> None:
+    def _note_gone(self, place: Hashable, _: ReferenceType[UserFeatures]) -> None:
         self._gone.append(place)
 
     def _sweep(self) -> None:

@@ -22,10 +22,10 @@ from penchant.wire.explanations import (
     TermRest,
 )
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.picks import PickRanking
-from penchant_engine.lists.plain import AgainRanking
+from penchant_engine.lists.plain import RepeatRanking
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import KeywordReason, LikeReason, OtherTerms, PartReason, Reasons, RuleReason
+from penchant_engine.lists.reranking import CandidateRanking
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.moments import format_timestamp
 from penchant_engine.views import CatalogueView
@@ -41,13 +41,13 @@ def result_of(ranking: ListRanking, *, explain: bool = False) -> Any:
     request = ranking.request
     if isinstance(ranking, SimilarRanking):
         return similar_result_of(ranking, explain=explain)
-    if isinstance(ranking, PickRanking):
+    if isinstance(ranking, CandidateRanking):
         content = explained_of(ranking) if explain else content_of(ranking)
         left = [LeftPiece(id=each, why=code) for each, code in ranking.left.items()]
         return RankResult(id=request.user_id, content=content, left=left)
     if isinstance(ranking, PersonalRanking):
         return personal_result_of(ranking, explain=explain)
-    if isinstance(ranking, AgainRanking):
+    if isinstance(ranking, RepeatRanking):
         return RevisitResult(id=request.user_id, content=_taken_up(ranking))
     return AnonymousResult(id=None, content=content_of(ranking))
 
@@ -98,9 +98,9 @@ def why_of(reasons: Reasons) -> SimilarWhy | PersonalWhy:
     return SimilarWhy(terms=terms, rest=rest, audience=_or_unset(reasons.audience), rules=_rules(reasons.rules))
 
 
-def _taken_up(ranking: AgainRanking) -> list[RevisitPiece[str]]:
+def _taken_up(ranking: RepeatRanking) -> list[RevisitPiece[str]]:
     listed = zip(ranking.listed, ranking.listed_scores, strict=True)
-    known = [(each.id, score, ranking.revisits[each.id]) for each, score in listed]
+    known = [(each.id, score, ranking.repeat_items[each.id]) for each, score in listed]
     return [
         RevisitPiece(
             id=piece_id, score=score, began=each.began, days=each.days, timestamp=format_timestamp(each.latest)

@@ -16,8 +16,8 @@ from penchant.service.people import oldest_kept
 from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery, SourceHead
 from penchant.wire import StatedLikings, decode_preferences
-from penchant_engine.index import Audience, InteractionArrays, PersonFigures, PieceCounts, Strings
-from penchant_engine.index.people.person import figures_of_person, keyword_counts, profile_of_person
+from penchant_engine.index import Audience, InteractionArrays, PieceCounts, Strings, UserFeatures
+from penchant_engine.index.people.person import keyword_counts, profile_of_person, user_features
 from penchant_engine.lists.requests import ListRequest, moment_of
 from penchant_engine.model import (
     DAY_MS,
@@ -45,10 +45,10 @@ class PersonHistory(NamedTuple):
         """Return what counts of what is stored: of a person who is switched off nothing."""
         return cls(interactions if preferences.personal else (), preferences.counted)
 
-    def figures(self, view: View, today: int) -> PersonFigures:
+    def figures(self, view: View, today: int) -> UserFeatures:
         """Return what lists of a view take of the person on a UTC day."""
         events = InteractionArrays.of(self.interactions)
-        return figures_of_person(events, view.snapshot, view.settings, today, self.preferences)
+        return user_features(events, view.snapshot, view.settings, today, self.preferences)
 
 
 class ListInputs(Protocol):
@@ -66,7 +66,7 @@ class ListInputs(Protocol):
         """Return how many people like each piece, each of them counting half after so many days."""
         ...
 
-    async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> PersonFigures:
+    async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> UserFeatures:
         """Return what lists take of a person; with ``likings``, of one of whom these alone are known."""
         ...
 
@@ -124,7 +124,7 @@ class LiveInputs:
 
     async def person(
         self, view: View, request: ListRequest, now: int, likings: StatedLikings | None = None
-    ) -> PersonFigures:
+    ) -> UserFeatures:
         """Return what lists take of a person, or of one of whom some likings alone are known.
 
         Raises:
@@ -141,12 +141,12 @@ class LiveInputs:
         def read() -> PersonHistory:
             return self._read(view, request, now) if likings is None else stated_history(view, likings, now)
 
-        def figures(history: PersonHistory) -> PersonFigures:
+        def figures(history: PersonHistory) -> UserFeatures:
             return history.figures(view, moment // DAY_MS)
 
         return await self._worked_out(view, read, figures)
 
-    async def present_person(self, view: View, user_id: str, now: int) -> PersonFigures:
+    async def present_person(self, view: View, user_id: str, now: int) -> UserFeatures:
         """Return what lists take of a person now, under the source's own settings; raises as `person`."""
         return await self.people.figures(view, user_id, now // DAY_MS)
 

@@ -17,10 +17,10 @@ from penchant.service.lists.inputs import ListInputs
 from penchant.wire import StatedLikings
 from penchant_engine.index.people.popularity import HALF_LIFE_DAYS
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.picks import PickRanking
-from penchant_engine.lists.plain import AgainRanking, NewRanking, PopularRanking
+from penchant_engine.lists.plain import NewRanking, PopularRanking, RepeatRanking
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import ListRequest
+from penchant_engine.lists.reranking import CandidateRanking
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import Basis, IndexedPiece
 
@@ -47,12 +47,12 @@ async def rank_personal(
 
 async def rank_picks(
     inputs: ListInputs, view: View, request: ListRequest, likings: StatedLikings | None = None
-) -> PickRanking:
+) -> CandidateRanking:
     """Return given pieces in the order in which they suit a person, or that in which they are given, or between."""
     now = inputs.now(view)
     person = await inputs.person(view, request, now, likings)
     audience = await inputs.audience(view, now, request.min_audience_version)
-    return PickRanking(view, request, now, person, audience, is_known=likings is None)
+    return CandidateRanking(view, request, now, person, audience, is_known=likings is None)
 
 
 async def rank_popular(inputs: ListInputs, view: View, request: ListRequest) -> PopularRanking:
@@ -70,12 +70,12 @@ async def rank_new(inputs: ListInputs, view: View, request: ListRequest) -> NewR
     return NewRanking(view, request, inputs.now(view))
 
 
-async def rank_again(inputs: ListInputs, view: View, request: ListRequest) -> AgainRanking:
+async def rank_again(inputs: ListInputs, view: View, request: ListRequest) -> RepeatRanking:
     """Return what a person began or came back to on another day."""
     now = inputs.now(view)
     history = await inputs.history(view, request, now)
     request = replace(request, exclude=request.exclude.union(history.preferences.hidden))
-    return AgainRanking(view, request, now, history.interactions)
+    return RepeatRanking(view, request, now, history.interactions)
 
 
 def counts_trend(half_life_days: int | None) -> bool:

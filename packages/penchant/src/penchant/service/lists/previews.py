@@ -21,7 +21,7 @@ from penchant.wire.explanations import Move, PreviewedList, SettingsPreview
 from penchant.wire.settings import PreviewWish
 from penchant_engine.attributes import numbered
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import Audience, PersonFigures, PieceCounts, Snapshot, Strings
+from penchant_engine.index import Audience, PieceCounts, Snapshot, Strings, UserFeatures
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS
 from penchant_engine.ranking import WorkBudget
@@ -132,7 +132,7 @@ class SideInputs:
         """Return how many people like each piece, as of what is in force."""
         return await self._inputs.trend(self._view, now, half_life_days)
 
-    async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> PersonFigures:
+    async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> UserFeatures:
         """Return what lists take of a person, worked out anew."""
         if likings is None:
             history = await self.history(view, request, now)

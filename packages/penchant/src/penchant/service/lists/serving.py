@@ -3,9 +3,9 @@
 Where a piece stands in a list is found in this order, all from one view:
 
     not in the view        unknown, or stored but not indexed yet
-    several hurdles        all are named, with no remedy: no single change helps
-    one hurdle             its remedy is tried out, and named only if the piece is then within ``take``
-    no hurdle              the rank, and "outranked" where it is past ``take``
+    several exclusions     all are named, with no remedy: no single change helps
+    one exclusion          its remedy is tried out, and named only if the piece is then within ``take``
+    no exclusion           the rank, and "outranked" where it is past ``take``
 """
 
 import asyncio
@@ -29,12 +29,12 @@ from penchant.wire import StatedLikings
 from penchant.wire.answers import Profile, RecommendationResult, TasteSegment, TasteSegments
 from penchant.wire.explanations import ExplainedResult, LeftPiece, Place, RankResult, Reason
 from penchant_engine.index import Audience, Filter
-from penchant_engine.lists.hurdles import Hurdle
+from penchant_engine.lists.exclusions import ExclusionReason
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.picks import UNKNOWN
-from penchant_engine.lists.plain import AgainRanking, NewRanking, PopularRanking
+from penchant_engine.lists.plain import NewRanking, PopularRanking, RepeatRanking
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import ListRequest
+from penchant_engine.lists.reranking import UNKNOWN
 from penchant_engine.lists.similar import SAME_PIECE, SimilarRanking
 from penchant_engine.lists.standing import stand
 from penchant_engine.lists.tastes import ShownPieces, showable
@@ -100,7 +100,7 @@ class Lists:
         """Return what became available last."""
         return await rank_new(self.inputs, view, request)
 
-    async def again(self, view: View, request: ListRequest) -> AgainRanking:
+    async def again(self, view: View, request: ListRequest) -> RepeatRanking:
         """Return what a person may take up again; raises as `personal`."""
         return await rank_again(self.inputs, view, request)
 
@@ -221,19 +221,19 @@ class Lists:
         reasons: list[Reason] = []
         if position is not None and rank is None:
             reasons.append(_outranked(ranking, position))
-        elif len(standing.hurdles) == 1:
-            reasons = await self._single(standing.hurdles[0], piece_id, take, again)
-        elif standing.hurdles:
+        elif len(standing.exclusions) == 1:
+            reasons = await self._single(standing.exclusions[0], piece_id, take, again)
+        elif standing.exclusions:
             # Several at once: no single change brings the piece in.
-            reasons = [Reason(code=each.code, detail=each.detail, remedy=None) for each in standing.hurdles]
+            reasons = [Reason(code=each.code, detail=each.detail, remedy=None) for each in standing.exclusions]
         return Place(
             id=whose, content_id=piece_id, rank=rank, score=standing.score, why=why_of(standing.why), reasons=reasons
         )
 
-    async def _single(self, hurdle: Hurdle, piece_id: str, take: int, again: Again) -> list[Reason]:
-        """Return the only hurdle; its remedy is tried out first, and named only where it brings the piece in."""
-        change = hurdle.change()
-        reason = Reason(code=hurdle.code, detail=hurdle.detail, remedy=None)
+    async def _single(self, exclusion: ExclusionReason, piece_id: str, take: int, again: Again) -> list[Reason]:
+        """Return the only exclusion; its remedy is tried out first, and named only where it brings the piece in."""
+        change = exclusion.change()
+        reason = Reason(code=exclusion.code, detail=exclusion.detail, remedy=None)
         if change is None:
             return [reason]
         # This makes a second list, in a turn of its own: a remedy is named only if it works.
@@ -243,7 +243,7 @@ class Lists:
             return [reason]
         if then.position > take:
             return [reason, Reason(code="outranked", detail=_rank_text(then.position, "would then be"), remedy=None)]
-        return [Reason(code=hurdle.code, detail=hurdle.detail, remedy=dict(change.remedy))]
+        return [Reason(code=exclusion.code, detail=exclusion.detail, remedy=dict(change.remedy))]
 
     async def _missing(self, access: Access, view: View, ids: Sequence[str]) -> dict[str, Reason]:
         """Return of each piece why a view does not have it: storage may have it already."""

@@ -9,7 +9,7 @@ from penchant.rows.model import IMPRESSION_DAYS
 from penchant.service.lists.inputs import ListInputs, PersonHistory, stated_history
 from penchant.storage.impressions import ImpressionStore
 from penchant.wire import StatedLikings, decode_preferences
-from penchant_engine.index import PersonFigures
+from penchant_engine.index import UserFeatures
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS
 
@@ -61,7 +61,7 @@ class StatedRowInputs:
         self.audience = inputs.audience
         self.trend = inputs.trend
 
-    async def person(self, view: View, request: ListRequest, now: int, _: StatedLikings | None) -> PersonFigures:
+    async def person(self, view: View, request: ListRequest, now: int, _: StatedLikings | None) -> UserFeatures:
         """Return what lists take of who has these likings; raises as `LiveInputs.person`."""
         return await self._inputs.person(view, request, now, self._likings)
 

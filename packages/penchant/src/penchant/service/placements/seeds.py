@@ -18,7 +18,7 @@ from penchant.service.lists.inputs import PersonHistory
 from penchant.service.placements.answers import unmet_of
 from penchant.wire.placement_answers import ListSeed, PlacedPiece, UnmetRule
 from penchant_engine.computed import computed
-from penchant_engine.index import Audience, Filter, InteractionArrays, PersonFigures
+from penchant_engine.index import Audience, Filter, InteractionArrays, UserFeatures
 from penchant_engine.index.people.person import graded_pieces, strongest_terms
 from penchant_engine.index.queries import PartQuery
 from penchant_engine.lists.marks import mark_count
@@ -56,7 +56,7 @@ class SeedInputs:
 
     view: View
     now: int
-    person: PersonFigures
+    person: UserFeatures
     history: PersonHistory
 
     @property

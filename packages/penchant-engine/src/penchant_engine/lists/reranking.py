@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from penchant_engine import ranking
 from penchant_engine.computed import computed
-from penchant_engine.index import Audience, Filter, PersonFigures
-from penchant_engine.index.boosting import offer_of
-from penchant_engine.index.masks import GivenPieces
+from penchant_engine.index import Audience, Filter, UserFeatures
+from penchant_engine.index.boosting import availability_of
+from penchant_engine.index.masks import CandidatePieces
 from penchant_engine.lists.arranging import Arrangement
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.reasons import Reasons, RuleReason
@@ -28,7 +28,7 @@ UNKNOWN = "unknown-piece"
 """The code of a piece that the source does not have."""
 
 
-class PickRanking(PersonalRanking):
+class CandidateRanking(PersonalRanking):
     """What a person may like of some pieces that are given in an order."""
 
     has_whitelist = False
@@ -38,7 +38,7 @@ class PickRanking(PersonalRanking):
         view: CatalogueView,
         request: ListRequest,
         now: int,
-        person: PersonFigures,
+        person: UserFeatures,
         audience: Audience,
         *,
         is_known: bool = True,
@@ -51,7 +51,7 @@ class PickRanking(PersonalRanking):
     @computed
     def shown(self) -> Filter:
         """Which pieces may be listed: those that are given."""
-        return replace(super().shown, among=GivenPieces(self._given))
+        return replace(super().shown, among=CandidatePieces(self._given))
 
     @computed
     def variety(self) -> ranking.Diversity:
@@ -134,5 +134,5 @@ class PickRanking(PersonalRanking):
         return codes
 
     def _first_hurdle(self, piece_id: str) -> str:
-        offer = offer_of(self.view.snapshot, piece_id)
+        offer = availability_of(self.view.snapshot, piece_id)
         return UNKNOWN if offer is None else next(self.hurdles(piece_id, offer)).code

@@ -21,16 +21,16 @@ from penchant_engine.index.layout import (
     SHARE_SCALE,
     FloatArray,
     IntArray,
+    ItemItemMatrix,
     LikeMatrix,
     LikenessNorms,
     SparseRows,
     SparseShares,
     StandIns,
-    WeightMatrix,
 )
-from penchant_engine.index.people.figures import FullLike, SourceFigures, figures_of
 from penchant_engine.index.people.likes import like_matrix
 from penchant_engine.index.people.order import successor_rows
+from penchant_engine.index.people.statistics import FullLike, SourceStatistics, figures_of
 from penchant_engine.index.records import ArrayMembers
 from penchant_engine.index.segment import Segment, sums_by_piece
 from penchant_engine.index.snapshot import Snapshot
@@ -75,12 +75,12 @@ StandInSearch = Callable[[StandInQuery], FoundStandIns | None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AudienceWeights(ArrayMembers):
-    """The weights of ``n`` pieces, whose ``ids`` ascend; see `layout.WeightMatrix` for the arrays it takes over.
+class ItemItemModel(ArrayMembers):
+    """The weights of ``n`` pieces, whose ``ids`` ascend; see `layout.ItemItemMatrix` for the arrays it takes over.
 
     ``people`` (w,) tells beside each of ``values`` how many people like both pieces, up to 255, ``successor_people``
     beside each of ``successor_values`` how many like one soon after the other. ``figures`` (11,) are the members of
-    `SourceFigures` in their order.
+    `SourceStatistics` in their order.
     """
 
     ids: Strings
@@ -102,20 +102,20 @@ class AudienceWeights(ArrayMembers):
     _places: WeakKeyDictionary[Segment, NDArray[np.int32] | None] = field(init=False, default_factory=WeakKeyDictionary)
 
     @classmethod
-    def none(cls) -> "AudienceWeights":
+    def none(cls) -> "ItemItemModel":
         """Return the weights of a source before the first ones are made."""
-        return build_weights(no_likes(), Snapshot.empty().merged(), {})
+        return fit_item_item(no_likes(), Snapshot.empty().merged(), {})
 
     @computed
-    def source_figures(self) -> SourceFigures:
+    def source_statistics(self) -> SourceStatistics:
         """The figures of the source."""
-        names = [each.name for each in fields(SourceFigures)]
-        return SourceFigures(**dict(zip(names, self.figures.tolist(), strict=True)))
+        names = [each.name for each in fields(SourceStatistics)]
+        return SourceStatistics(**dict(zip(names, self.figures.tolist(), strict=True)))
 
     @computed
-    def matrix(self) -> WeightMatrix:
+    def matrix(self) -> ItemItemMatrix:
         """The arrays that kernels take."""
-        return WeightMatrix(
+        return ItemItemMatrix(
             self.starts,
             self.targets,
             self.values,
@@ -201,7 +201,7 @@ def no_likes(piece_count: int = 0) -> LikeMatrix:
     return like_matrix(none, none, none.astype(np.uint8), piece_count)
 
 
-def build_weights(
+def fit_item_item(
     likes: LikeMatrix,
     catalogue: Segment,
     category_weights: Mapping[str, float],
@@ -209,7 +209,7 @@ def build_weights(
     k: int | None = None,
     threads: int = 1,
     elsewhere: StandInSearch = lambda _query: None,
-) -> AudienceWeights:
+) -> ItemItemModel:
     """Return the weights that likes of a catalogue's pieces, by weight, give; ``k``: so many neighbours has a piece.
 
     Stand-ins, most of the work of a large catalogue, are found ``elsewhere`` where that can be.
@@ -230,7 +230,7 @@ def build_weights(
     numbers = figures_of(likes, catalogue, values, rarities, direction=after.direction, threads=threads)
     query = _stand_in_query(catalogue, values, rarities, liked_by, category_weights)
     found = elsewhere(query) or engine.stand_ins(*query, STAND_INS, threads=threads)
-    return AudienceWeights(
+    return ItemItemModel(
         ids=catalogue.ids,
         **_transposed(near, weights, people),
         **_stood_in(count, query.pieces, *found),
@@ -239,7 +239,7 @@ def build_weights(
         successors=after.pieces,
         successor_values=after.values,
         successor_people=after.people,
-        figures=np.asarray([getattr(numbers, each.name) for each in fields(SourceFigures)], dtype=np.int64),
+        figures=np.asarray([getattr(numbers, each.name) for each in fields(SourceStatistics)], dtype=np.int64),
     )
 
 

@@ -35,7 +35,7 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hurdle:
+class ExclusionReason:
     """A reason why a piece is not shown, by its stable code; ``change`` returns what takes it away, if anything can."""
 
     code: str
@@ -43,19 +43,19 @@ class Hurdle:
     change: Callable[[], Remedy | None] = lambda: None
 
 
-def common_hurdles(
+def common_exclusions(
     view: CatalogueView, query: ListRequest, piece_id: str, offer: Availability, now: int
-) -> Iterator[Hurdle]:
+) -> Iterator[ExclusionReason]:
     """Yield the hurdles that lists for pieces and for people have in common."""
     if piece_id in view.blacklisted:
-        yield Hurdle(
+        yield ExclusionReason(
             code="blacklisted",
             detail="The piece is on the blacklist.",
             change=lambda: Remedy(remedy={"remove": "blacklist"}, view=_without(view, piece_id), query=query),
         )
     if piece_id in query.exclude:
         query_with = replace(query, exclude=query.exclude - {piece_id})
-        yield Hurdle(
+        yield ExclusionReason(
             code="excluded",
             detail="The request excludes the piece.",
             change=lambda: Remedy(remedy={"remove": "exclude"}, view=view, query=query_with),
@@ -63,7 +63,7 @@ def common_hurdles(
     if query.catalogs is not None and not query.catalogs.intersection(offer.catalogs):
         yield _outside(view, query, offer)
     if query.matching is not None and not matches(view.snapshot, piece_id, query.matching):
-        yield Hurdle(
+        yield ExclusionReason(
             code="filter",
             detail=f"The request's filter does not hold for it: {_unmet(view, piece_id, query.matching.clause)}.",
             change=lambda: Remedy(remedy={"remove": "filter"}, view=view, query=replace(query, matching=None)),
@@ -109,27 +109,27 @@ def _without(view: CatalogueView, piece_id: str) -> CatalogueView:
     return dataclasses.replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
 
 
-def _outside(view: CatalogueView, query: ListRequest, offer: Availability) -> Hurdle:
+def _outside(view: CatalogueView, query: ListRequest, offer: Availability) -> ExclusionReason:
     if not offer.catalogs:
         # Whatever catalogs are requested, they cannot show it: only a request without catalogs can.
-        return Hurdle(
+        return ExclusionReason(
             code="catalog",
             detail="The piece is in no catalog.",
             change=lambda: Remedy(remedy={"remove": "catalogs"}, view=view, query=replace(query, catalogs=None)),
         )
     query_with = replace(query, catalogs=frozenset(offer.catalogs))
-    return Hurdle(
+    return ExclusionReason(
         code="catalog",
         detail="The piece is in none of the catalogs asked for.",
         change=lambda: Remedy(remedy={"catalogs": list(offer.catalogs)}, view=view, query=query_with),
     )
 
 
-def _closed(view: CatalogueView, query: ListRequest, offer: Availability, now: int) -> Hurdle:
+def _closed(view: CatalogueView, query: ListRequest, offer: Availability, now: int) -> ExclusionReason:
     begins, ends = offer.available_from, offer.available_until
     until = "" if ends is None else f" until {format_timestamp(ends)}"
     detail = f"The piece is shown from {format_timestamp(begins)}{until}."
-    return Hurdle(code="window", detail=detail, change=lambda: _opening(view, query, offer, now))
+    return ExclusionReason(code="window", detail=detail, change=lambda: _opening(view, query, offer, now))
 
 
 def _opening(view: CatalogueView, query: ListRequest, offer: Availability, now: int) -> Remedy | None:

@@ -16,7 +16,7 @@ from penchant_engine.index.compiled import engine, exact
 from penchant_engine.index.factors import root_norms
 from penchant_engine.index.layout import BlendFactors, BoolArray, FloatArray, IntArray, PersonBlends, PersonPairs
 from penchant_engine.index.people.audience import LikeColumns
-from penchant_engine.index.people.person import PersonFigures
+from penchant_engine.index.people.person import UserFeatures
 from penchant_engine.index.people.personal import ROOTS
 from penchant_engine.index.people.table import PeopleTable
 from penchant_engine.index.snapshot import Snapshot
@@ -24,10 +24,10 @@ from penchant_engine.model import RankingSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PieceAppeal:
+class TargetPiece:
     """What a piece brings to everybody's s: what its likes say, part p, and how the parts are blended.
 
-    ``row`` is that in the catalogue of a `PeopleTastes`; ``blending`` gives the factors of a person who has met so
+    ``row`` is that in the catalogue of a `TargetUsers`; ``blending`` gives the factors of a person who has met so
     many pieces.
     """
 
@@ -46,7 +46,7 @@ class PieceUnits:
     inexact: BoolArray
 
 
-class PeopleTastes:
+class TargetUsers:
     """The people of a table over a snapshot of one segment, and what they make of its pieces under some settings."""
 
     def __init__(self, people: PeopleTable, catalogue: Snapshot, settings: RankingSettings) -> None:
@@ -64,7 +64,7 @@ class PeopleTastes:
         """How much memory the arrays of people take, and those of the catalogue where they are its own."""
         return sum(each.nbytes for each in self.people.arrays().values()) + self._segment.nbytes
 
-    def units_of(self, piece: PieceAppeal) -> PieceUnits:
+    def units_of(self, piece: TargetPiece) -> PieceUnits:
         """Return what everybody makes of a piece; with all of them ``inexact`` where there is no kernel."""
         people = self.people
         pairs = PersonPairs(people.starts, people.rows, people.values)
@@ -79,7 +79,7 @@ class PeopleTastes:
         units = self._units(piece, dots, norms, alike, blends_of(np.diff(people.starts), piece.blending))
         return PieceUnits(units=units, seen=seen, inexact=inexact)
 
-    def units_for(self, person: PersonFigures, piece: PieceAppeal) -> int:
+    def units_for(self, person: UserFeatures, piece: TargetPiece) -> int:
         """Return what a person makes of a piece; the figures are of this catalogue."""
         ((placed, values),) = person.taste.by_part
         (rows,), (grades,), (ranks,) = person.likes
@@ -94,7 +94,7 @@ class PeopleTastes:
         return int(self._units(piece, np.asarray([dot]), np.asarray([person.taste.norm]), alike, blends)[0])
 
     def _units(
-        self, piece: PieceAppeal, dots: FloatArray, norms: FloatArray, alike: FloatArray, blends: PersonBlends
+        self, piece: TargetPiece, dots: FloatArray, norms: FloatArray, alike: FloatArray, blends: PersonBlends
     ) -> IntArray:
         """Return s by person, of one piece."""
         return exact.blended(dots, norms * (self._roots[piece.row] + self._half_mean), alike, piece.popular, blends)

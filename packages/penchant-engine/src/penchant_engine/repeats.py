@@ -40,7 +40,7 @@ def piece_values(interactions: Sequence[StoredInteraction], settings: RankingSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revisit:
+class RepeatItem:
     """A piece that a person may take up again: its value for the taste, and what speaks for it.
 
     ``began`` tells that the latest Play was not followed by what marks a piece as seen, ``days`` on how many UTC days
@@ -54,7 +54,7 @@ class Revisit:
     latest: int
 
 
-def revisits(interactions: Sequence[StoredInteraction], settings: RankingSettings, today: int) -> list[Revisit]:
+def repeat_items(interactions: Sequence[StoredInteraction], settings: RankingSettings, today: int) -> list[RepeatItem]:
     """Return the pieces that a person began or came back to on another day.
 
     ``interactions`` are newest first. Only pieces of a value above 0 whose latest rating is no dislike.
@@ -62,7 +62,7 @@ def revisits(interactions: Sequence[StoredInteraction], settings: RankingSetting
     by_piece: dict[str, list[StoredInteraction]] = {}
     for interaction in interactions:
         by_piece.setdefault(interaction.piece_id, []).append(interaction)
-    revisits = []
+    items = []
     for piece_id, value in piece_values(interactions, settings, today).items():
         own = by_piece[piece_id]
         kinds = [each.type for each in own]
@@ -71,8 +71,8 @@ def revisits(interactions: Sequence[StoredInteraction], settings: RankingSetting
         began = _latest(kinds, _PLAYED) is InteractionType.PLAY
         days = len({each.occurred_at // DAY_MS for each in own}) if len(own) > 1 else 1
         if began or days > 1:
-            revisits.append(Revisit(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
-    return revisits
+            items.append(RepeatItem(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
+    return items
 
 
 def _latest(kinds: Sequence[InteractionType], among: frozenset[InteractionType]) -> InteractionType | None:

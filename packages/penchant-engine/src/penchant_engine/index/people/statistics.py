@@ -73,7 +73,7 @@ def _grades(full: FullLike) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFigures:
+class SourceStatistics:
     """The figures that a source's likes give, as integers: likes, pieces, and pairs of people who like a same piece.
 
     ``worth`` is how many full likes the likes are worth, N; ``full_total`` over ``full_count`` is the full like.
@@ -139,7 +139,7 @@ def figures_of(
     *,
     direction: int = 0,
     threads: int = 1,
-) -> SourceFigures:
+) -> SourceStatistics:
     """Return the figures of likes of a catalogue's pieces, given by weight.
 
     ``values`` (z,) are the roots of weights, times category weight, by entry of the catalogue; ``rarities`` (v,) are f
@@ -151,7 +151,7 @@ def figures_of(
     arrays = (catalogue.starts, catalogue.piece_terms, units)
     squares = engine.likeness_squares(likes, *arrays, len(catalogue.terms), threads=threads)
     telling = telling_of(likes, full, catalogue, units, squares)
-    return SourceFigures(
+    return SourceStatistics(
         likes=len(likes.pieces),
         worth=int(grades @ by_weight) ** 2 // max(1, int(grades * grades @ by_weight)),
         full_total=full.weight,
