@@ -120,19 +120,21 @@ def check_remedy(service: Service, listed: str, piece_id: str, reason: dict[str,
         assert [*remedy.values()] == [found.index(piece_id) + 1]
 
 
-def expected_hurdles(pieces: list[dict[str, Any]], blacklist: list[str], asked: dict[str, Any]) -> dict[str, set[str]]:
+def expected_exclusions(
+    pieces: list[dict[str, Any]], blacklist: list[str], asked: dict[str, Any]
+) -> dict[str, set[str]]:
     """Return for each piece what of lists, catalogs and windows keeps it out, by the interface's words."""
     moment = f"{asked['at']}T23:59:59.999Z" if "at" in asked else DAY_CLOCK.now().isoformat()
     found = {}
     for each in pieces:
         filters = each["filters"]
         begins, ends = filters.get("availableFrom", moment), filters.get("availableUntil", "9999")
-        hurdles = {
+        exclusions = {
             "blacklisted": each["id"] in blacklist,
             "catalog": "catalogs" in asked and asked["catalogs"] not in filters["catalogs"],
             "window": not begins <= moment < ends,
         }
-        found[each["id"]] = {code for code, holds in hurdles.items() if holds}
+        found[each["id"]] = {code for code, holds in exclusions.items() if holds}
     return found
 
 
@@ -187,7 +189,7 @@ def test_every_piece_has_its_place_beside_every_other(
     ok(service.put("/s/settings", json={"categoryWeights": weights}))
     ok(service.put("/s/whitelist", json=whitelist))
     ok(service.put("/s/blacklist", json=blacklist))
-    kept_out = expected_hurdles(pieces, blacklist, asked)
+    kept_out = expected_exclusions(pieces, blacklist, asked)
 
     for piece_id in list(kept_out)[:4]:
         others = [each for each in kept_out if each != piece_id]
@@ -300,7 +302,7 @@ def test_every_piece_has_its_place_for_every_person(
     ok(service.put("/s/blacklist", json=blacklist))
 
     for user in ("u0", "nobody"):
-        kept_out = expected_hurdles(pieces, blacklist, asked)
+        kept_out = expected_exclusions(pieces, blacklist, asked)
         for known in known_pieces(everyone.get(user, []), asked) & kept_out.keys():
             kept_out[known].add("seen")
         places = {each: ok(service.get(address("s", "users", user, "why", each, **asked))) for each in kept_out}

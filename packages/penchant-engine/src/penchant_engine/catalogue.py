@@ -454,5 +454,5 @@ def standing(ranking: ListRanking, piece_id: str) -> PieceRank:
         UnknownPiece: there is no such piece.
     """
     found = stand(ranking, piece_id)
-    obstacles = tuple(Obstacle(each.code, each.detail) for each in found.hurdles)
+    obstacles = tuple(Obstacle(each.code, each.detail) for each in found.exclusions)
     return PieceRank(found.position, found.score, found.why, obstacles)

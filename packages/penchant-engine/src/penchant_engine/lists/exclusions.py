@@ -46,7 +46,7 @@ class ExclusionReason:
 def common_exclusions(
     view: CatalogueView, query: ListRequest, piece_id: str, offer: Availability, now: int
 ) -> Iterator[ExclusionReason]:
-    """Yield the hurdles that lists for pieces and for people have in common."""
+    """Yield the exclusions that lists for pieces and for people have in common."""
     if piece_id in view.blacklisted:
         yield ExclusionReason(
             code="blacklisted",

@@ -142,10 +142,10 @@ class PersonalRanking(ListRanking):
                 ),
             )
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
+    def exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out of this list, whatever the others are."""
         is_free = True
-        for each in self._own_hurdles(piece_id, offer):
+        for each in self._own_exclusions(piece_id, offer):
             is_free = False
             yield each
         # Last, and alone: only of a piece that nothing else keeps out can it be said that the choice among the
@@ -153,10 +153,10 @@ class PersonalRanking(ListRanking):
         if is_free and self._is_passed_over(piece_id):
             yield from self._passed_over(piece_id)
 
-    def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
+    def _own_exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out that is told of the piece alone."""
         view, request = self.view, self.request
-        yield from super().hurdles(piece_id, offer)
+        yield from super().exclusions(piece_id, offer)
         if not request.fill and self._units(piece_id) <= 0:
             yield ExclusionReason(
                 code="no-fill",

@@ -249,7 +249,7 @@ class ListRanking(ABC):
         """Yield what forbids to show a piece in this list, whatever the list is by."""
         return common_exclusions(self.view, self.request, piece_id, offer, self.now)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
+    def exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out of this list, whatever the others are."""
         return self.hard_exclusions(piece_id, offer)
 

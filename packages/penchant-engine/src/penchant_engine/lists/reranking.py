@@ -95,7 +95,7 @@ class CandidateRanking(PersonalRanking):
 
     @property
     def left(self) -> dict[str, str]:
-        """Why each given piece that is not listed may not be shown, by its id: the code of a hurdle."""
+        """Why each given piece that is not listed may not be shown, by its id: the code of an exclusion."""
         missing = set(self._given).difference(map(attrgetter("id"), self.arrangement.pieces))
         return self._obstacles(sorted(self._given_at[each] for each in missing))
 
@@ -130,9 +130,9 @@ class CandidateRanking(PersonalRanking):
                 if is_for_others:
                     codes[piece_id] = "hidden" if is_hidden else "seen"
                 elif self.view.knows(piece_id):
-                    codes[piece_id] = self._first_hurdle(piece_id)
+                    codes[piece_id] = self._first_exclusion(piece_id)
         return codes
 
-    def _first_hurdle(self, piece_id: str) -> str:
+    def _first_exclusion(self, piece_id: str) -> str:
         offer = availability_of(self.view.snapshot, piece_id)
-        return UNKNOWN if offer is None else next(self.hurdles(piece_id, offer)).code
+        return UNKNOWN if offer is None else next(self.exclusions(piece_id, offer)).code

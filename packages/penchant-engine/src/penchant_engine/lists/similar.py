@@ -113,9 +113,9 @@ class SimilarRanking(ListRanking):
         if self._draft is None and piece_id == self.request.piece_id:
             yield ExclusionReason(code="same-piece", detail=SAME_PIECE)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
+    def exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what keeps a piece out of this list, whatever the others are."""
-        yield from super().hurdles(piece_id, offer)
+        yield from super().exclusions(piece_id, offer)
         if self.key(piece_id) is None:
             yield ExclusionReason(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by])
 

@@ -13,9 +13,9 @@ from penchant_engine.model import MAX_TAKE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPosition:
-    """The standing of a piece in a list; ``position`` counts from 1, ``None`` where hurdles keep it out."""
+    """The standing of a piece in a list; ``position`` counts from 1, ``None`` where exclusions keep it out."""
 
-    hurdles: Sequence[ExclusionReason]
+    exclusions: Sequence[ExclusionReason]
     position: int | None
     score: float
     why: Reasons
@@ -30,11 +30,11 @@ def stand(ranking: ListRanking, piece_id: str) -> ListPosition:
     offer = availability_of(ranking.view.snapshot, piece_id)
     if offer is None:
         raise UnknownPiece("The source has no piece with this id.")
-    hurdles = list(ranking.hurdles(piece_id, offer))
-    position = None if hurdles else _position(ranking, piece_id)
+    exclusions = list(ranking.exclusions(piece_id, offer))
+    position = None if exclusions else _position(ranking, piece_id)
     # Rules such as the whitelist have moved only what a list can show at its longest.
     why = ranking.why(piece_id, listed=position is not None and position <= MAX_TAKE)
-    return ListPosition(hurdles=hurdles, position=position, score=ranking.score(piece_id), why=why)
+    return ListPosition(exclusions=exclusions, position=position, score=ranking.score(piece_id), why=why)
 
 
 def _position(ranking: ListRanking, piece_id: str) -> int:
