@@ -26,12 +26,12 @@ from mkdocs.structure.pages import Page
 
 from penchant import cli, settings
 from penchant.hooks import Hooks
-from penchant.service.placements.metrics import RowMetrics
 from penchant.telemetry import Metrics
 from penchant.web.documents import INTERFACE, OpenApiDocument
 from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
 from penchant_client.methods import Methods
+from penchant_rows.service.metrics import RowMetrics
 
 OPERATIONS = interface_operations()
 

@@ -21,7 +21,7 @@ from penchant.experiments import (
     share_of_few,
     share_of_group,
 )
-from penchant.storage.placement_counts import GROUPS, STAGE_PIECES, STAGES
+from penchant_rows.storage.placement_counts import GROUPS, STAGE_PIECES, STAGES
 
 PIECES = 10
 

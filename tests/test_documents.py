@@ -13,13 +13,13 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from documents.reading import matches
-from penchant.service.placements.metrics import RowMetrics
 from penchant.settings import GroupSettings, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.documents import interface_text
 from penchant.web.openapi import description_of
 from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
+from penchant_rows.service.metrics import RowMetrics
 from serving import Service
 
 OPERATIONS = interface_operations()

@@ -21,7 +21,7 @@ from penchant.experiments import (
     reweighted_rate,
     share_interval,
 )
-from penchant.storage.placement_counts import GROUPS
+from penchant_rows.storage.placement_counts import GROUPS
 
 Flags = npt.NDArray[np.bool_]
 ALIKE_PEOPLE = Trial(experiments=1_000, days=60, people=10, rate=0.3, alike=50.0)

@@ -27,13 +27,13 @@ from penchant.web.query import parse_query
 from penchant.wire import decode_list, decode_preferences, decode_settings, decode_submission
 from penchant.wire.attributes import read_pointer
 from penchant.wire.filters import decode_filter, read_boosts, read_filter
-from penchant.wire.placements import read_placement
 from penchant.wire.recording import decode_interactions
 from penchant.wire.syntax import Faults
 from penchant.wire.vocabulary import read_vocabulary
 from penchant_engine.attributes import Attribute, AttributeType
 from penchant_import.formats.schema_org import ingredient_name
 from penchant_import.texts import common_sentences, plain_text
+from penchant_rows.wire.placements import read_placement
 from penchant_words.texts import WordRule, decode_entities, kept_words
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 from experiments_of_people import Attack, Trial, bounded, days_of, staged_days_of, unbounded, verdicts_of
 from penchant.experiments import design_effect, difference
-from penchant.storage.placement_counts import GROUPS
+from penchant_rows.storage.placement_counts import GROUPS
 
 pytestmark = pytest.mark.slow
 

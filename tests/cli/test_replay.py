@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from penchant.cli.replay import replay_draft
 from penchant.errors import PenchantError
+from penchant_rows.command import replay_draft
 from serving import Service
 from shown import lists_of
 

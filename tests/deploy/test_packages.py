@@ -66,7 +66,7 @@ def installed(wheels: Path, package: str, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "package", ("penchant-engine", "penchant-import", "penchant-lab", "penchant-mcp", "penchant-words")
+    "package", ("penchant-engine", "penchant-import", "penchant-lab", "penchant-mcp", "penchant-rows", "penchant-words")
 )
 def test_a_wheel_alone_answers_the_first_example_of_its_readme(wheels: Path, package: str, tmp_path: Path) -> None:
     readme = ROOT / "packages" / package / "README.md"

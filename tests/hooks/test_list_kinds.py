@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from acceptance.servers import Server
-from penchant.model import PlacementKind
 from penchant.service.lists.kinds import KINDS
-from penchant.service.placements.kinds import SEEDED_KINDS
+from penchant_rows.model import PlacementKind
+from penchant_rows.service.kinds import SEEDED_KINDS
 
 SAMPLE = Path(__file__).parent / "sample"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "placements.md"

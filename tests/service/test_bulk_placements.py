@@ -20,7 +20,6 @@ from penchant.bootstrap import storage_of
 from penchant.errors import PenchantError
 from penchant.live.following import Follower, View
 from penchant.live.segment_files import Segments
-from penchant.model import PlacementKind
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
@@ -29,6 +28,7 @@ from penchant_batch.inputs import BulkRequest, write_inputs
 from penchant_batch.placement_facts import read_placement
 from penchant_engine.index.compiled import engine
 from penchant_engine.model import MAX_TAKE
+from penchant_rows.model import PlacementKind
 from serving import Applications, Service
 from shown import report
 from strategies import examples

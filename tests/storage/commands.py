@@ -18,8 +18,8 @@ from penchant.storage import (
     Storage,
     SubmitPieces,
 )
-from penchant.storage.placements import PutPlacement
 from penchant_engine.model import InteractionType
+from penchant_rows.storage.placements import PutPlacement
 
 WORDS = ["harbour", "lantern", "meadow", "violin", "granite", "ember", "willow", "compass", "thistle", "anchor"]
 

@@ -9,9 +9,9 @@ from sqlalchemy import func, select, update
 
 from databases import connection_beside
 from factories import piece
-from penchant.storage.impression_ledger import ANONYMOUS_PIECES_A_DAY
-from penchant.storage.rows.tables import impressions, placement_people
 from penchant.wire import sign_user
+from penchant_rows.storage.impression_ledger import ANONYMOUS_PIECES_A_DAY
+from penchant_rows.storage.tables import impressions, placement_people
 from serving import Service
 from shown import list_id, lists_of, report, show
 

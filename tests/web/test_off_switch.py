@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from acceptance.processes import wait_until
 from factories import piece
 from serving import Service, ok
-from shown import list_id, report
+from shown import counted, list_id, report
 from strategies import CATALOGUES, INTERACTIONS, SAID, examples
 from web.test_explanations import interacting
-from web.test_impressions import counted
 
 pytestmark = pytest.mark.usefixtures("noon")
 

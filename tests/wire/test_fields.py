@@ -21,12 +21,12 @@ from penchant.wire.fields import (
     number,
     weight,
 )
-from penchant.wire.placements import PLACEMENT, ListRules
 from penchant.wire.preferences import LIKINGS, PREFERENCES
-from penchant.wire.rows.recording import SeenPiece
 from penchant.wire.settings import BLEND, PREVIEW, SETTINGS
 from penchant.wire.syntax import Faults
 from penchant_engine.model import Blend
+from penchant_rows.wire.placements import PLACEMENT, ListRules
+from penchant_rows.wire.recording import SeenPiece
 
 
 def faults_of(shape: Shape, value: Any) -> list[tuple[str | None, str]]:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from factories import piece
 from filters_reference import ATTRIBUTES
-from penchant.model import PlacementKind
+from penchant_rows.model import PlacementKind
 from placements_given import PLACEMENTS
 from serving import Service
 from strategies import examples

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from filters_reference import ATTRIBUTES as GIVEN
 from filters_reference import FILTERS, PIECE, holds
 from penchant.wire import encode
-from penchant.wire.placements import PLACEMENT, ListUse, decode_placement
 from penchant_client.records import AttributeSettings
 from penchant_desk.rows.clauses import ConditionLine, filter_of, filter_rows, join_values, split_values
 from penchant_desk.rows.fields import COLUMNS, FormContext, kept, read_fields, write_fields
 from penchant_desk.rows.members import LABELS, MEMBERS
+from penchant_rows.wire.placements import PLACEMENT, ListUse, decode_placement
 from placements_given import PLACEMENTS, RULES
 
 ATTRIBUTES = msgspec.convert(GIVEN, dict[str, AttributeSettings])

@@ -18,12 +18,8 @@ from penchant.live.views import View
 from penchant.service.lists.answers import PersonalResult, personal_result_of
 from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import rank_personal
-from penchant.service.placements.answers import placed_of
-from penchant.service.placements.kinds import PlacementRequest
-from penchant.service.placements.lists import answers_by
 from penchant.wire import StatedLikings, encode
 from penchant.wire.answers import RecommendationResult, RecommendedPiece
-from penchant.wire.placement_answers import PlacedPiece
 from penchant_batch.executor import Files, Work
 from penchant_batch.inputs import BulkInputs, read_inputs
 from penchant_engine.compiling import load_kernels
@@ -33,6 +29,10 @@ from penchant_engine.index.compiled.samples import LISTS, SERVED, Kind
 from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import ListRequest
+from penchant_rows.service.answers import placed_of
+from penchant_rows.service.kinds import PlacementRequest
+from penchant_rows.service.lists import answers_by
+from penchant_rows.wire.placement_answers import PlacedPiece
 
 COMPRESSION = 1
 """Level of gzip: higher ones take longer than making the lists, for a tenth less."""

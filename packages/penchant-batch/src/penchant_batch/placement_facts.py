@@ -8,18 +8,8 @@ import numpy as np
 
 from penchant.live.array_files import FileKind
 from penchant.live.views import View
-from penchant.model import PlacementKind
-from penchant.rows.errors import UnknownPlacement
 from penchant.service.lists.kinds import counts_trend
-from penchant.service.placements.inputs import MAX_PASSED_OVER, shown_since
-from penchant.service.placements.kinds import ListWish, PlacementRequest
-from penchant.service.placements.lists import under_rules, wanted_of
-from penchant.service.placements.results import worse_variants
-from penchant.service.placements.versions import PlacementInForce, placements_of, read_row
 from penchant.storage import Storage
-from penchant.storage.impressions import ImpressionStore
-from penchant.storage.placements import PlacementRow, PlacementStore
-from penchant.wire.placements import ListRules
 from penchant_engine.index import FloatArray, IntArray, PieceCounts, Segment, Strings
 from penchant_engine.index.arrays import starts_of
 from penchant_engine.index.records import ArrayMembers
@@ -33,6 +23,16 @@ from penchant_engine.model import (
     InteractionType,
     StoredInteraction,
 )
+from penchant_rows.errors import UnknownPlacement
+from penchant_rows.model import PlacementKind
+from penchant_rows.service.inputs import MAX_PASSED_OVER, shown_since
+from penchant_rows.service.kinds import ListWish, PlacementRequest
+from penchant_rows.service.lists import under_rules, wanted_of
+from penchant_rows.service.results import worse_variants
+from penchant_rows.service.versions import PlacementInForce, placements_of, read_row
+from penchant_rows.storage.impressions import ImpressionStore
+from penchant_rows.storage.placements import PlacementRow, PlacementStore
+from penchant_rows.wire.placements import ListRules
 
 _BY_HISTORY = {PlacementKind.AGAIN, PlacementKind.BECAUSE, PlacementKind.KEYWORD}
 """Kinds of lists that are made from what a person did, one by one."""

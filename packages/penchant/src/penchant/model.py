@@ -105,26 +105,6 @@ class ListChange:
         return [each for at in (*kept, None) for each in (*new.get(at, ()), *([] if at is None else [at]))]
 
 
-class PlacementKind(enum.StrEnum):
-    """The lists that a placement can show, each of which has an address of its own as well."""
-
-    SIMILAR = "similar"
-    RECOMMENDATIONS = "recommendations"
-    POPULAR = "popular"
-    NEW = "new"
-    AGAIN = "again"
-    PICKS = "picks"
-    BECAUSE = "because"
-    KEYWORD = "keyword"
-
-
-class PickOrder(enum.StrEnum):
-    """How picked pieces stand: as they are given, or as they suit the person."""
-
-    GIVEN = "given"
-    PERSONAL = "personal"
-
-
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings(RankingSettings):
     """The settings of a source (interface, section 7): what its lists go by, and what the service does beside.

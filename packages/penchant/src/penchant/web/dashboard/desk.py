@@ -5,21 +5,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from penchant.live.views import View
-from penchant.model import Feature, PlacementKind
+from penchant.model import Feature
 from penchant.service.browsing import PieceCard
-from penchant.service.desk import Desk, DeskFigures, RowStanding, RowVerdict, WeekFigure
 from penchant.service.grants import PERSON
 from penchant.service.health import Findings
 from penchant.service.health_reports import HealthReports, fall_answer
-from penchant.service.placements.versions import placements_of
-from penchant.service.rows import row_services
 from penchant.storage import AuditEntry
-from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.pictures import SparkLine, spark_line
 from penchant.web.dashboard.shown import count_text
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
 from penchant_engine.lists.requests import ListRequest
+from penchant_rows.model import PlacementKind
+from penchant_rows.service.outcomes import Desk, DeskFigures, RowStanding, RowVerdict, WeekFigure
+from penchant_rows.service.versions import placements_of
+from penchant_rows.service.wiring import row_services
+from penchant_rows.storage.drafts import DraftRow
 
 POPULAR = 12
 """Pieces of the shelf of what people like."""

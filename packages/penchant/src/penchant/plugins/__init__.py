@@ -1,1 +1,0 @@
-"""What our own packages bring by hooks."""

@@ -1,1 +1,0 @@
-"""Rows: what their storage, JSON and use cases share."""
