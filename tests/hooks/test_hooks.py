@@ -217,7 +217,7 @@ def test_what_is_installed_is_named(server: Server) -> None:
     told = json.loads(command("doctor", "--data", str(server.data), "--quick", "--json").stdout)["versions"]
 
     assert installed["version"] == __version__
-    assert {"penchant", "penchant-hello"} <= installed["packages"].keys()
+    assert {"penchant-rows", "penchant-hello"} <= installed["packages"].keys()
     assert installed["packages"]["penchant-hello"] == "1.2" == told["penchant-hello"]
 
 
