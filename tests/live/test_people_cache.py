@@ -25,6 +25,7 @@ from penchant.live.views import View
 from penchant.model import FULL_PLAN, ListKind, NewInteraction, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.service.curation import Curation
 from penchant.service.lists import inputs
 from penchant.service.lists.answer_cache import ENTRY_BYTES, AnswerBasis, AnswerCache, holding_time
 from penchant.service.lists.answers import content_of
@@ -122,7 +123,7 @@ class Scene:
         elif name == "erase":
             await services.people.erase(access, "s", value)
         elif name == "set":
-            await services.curation.replace_settings(access, "s", value)
+            await services.of(Curation).replace_settings(access, "s", value)
         elif name == "submit":
             await services.content.submit_pieces(access, "s", decode_submission(msgspec.json.encode(value)))
         elif name == "delete":
@@ -410,7 +411,7 @@ async def test_people_of_whom_nothing_is_stored_share_their_list(settings: NodeS
         assert kim == lee
         assert (scene.lists.hits, scene.lists.misses) == (1, 1)
         # No new snapshot, and so the same figures.
-        await scene.services.curation.replace_list(scene.access, "s", ListKind.BLACKLIST, ["p0"])
+        await scene.services.of(Curation).replace_list(scene.access, "s", ListKind.BLACKLIST, ["p0"])
         remembered, stored = await scene.both(ListRequest(user_id="kim"))
 
         assert remembered == stored != kim

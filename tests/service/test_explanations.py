@@ -12,6 +12,7 @@ from factories import piece
 from penchant.errors import Overloaded, PreviewTooLarge
 from penchant.live import audience_follower
 from penchant.service import shares
+from penchant.service.lists.previews import Previews
 from penchant.settings import NodeSettings
 from penchant.wire.settings import decode_preview
 from penchant_engine.index.segment import MAX_NORMS
@@ -64,12 +65,12 @@ async def test_previews_past_those_under_way_are_turned_away(tenant: Tenant) -> 
     wish = decode_preview(b'{"pieces":["a"],"users":["u"]}')
 
     view = await tenant.view()
-    asked = [tenant.services.previews.settings(view, wish) for _ in range(2)]
+    asked = [tenant.services.of(Previews).settings(view, wish) for _ in range(2)]
     found = await asyncio.gather(*asked, return_exceptions=True)
 
     assert [type(each) for each in found if isinstance(each, Exception)] == [Overloaded]
-    await asyncio.to_thread(wait_until, lambda: tenant.services.previews._shares.is_idle)
-    assert (await tenant.services.previews.settings(view, wish)).pieces[0].moves == []
+    await asyncio.to_thread(wait_until, lambda: tenant.services.of(Previews)._shares.is_idle)
+    assert (await tenant.services.of(Previews).settings(view, wish)).pieces[0].moves == []
 
 
 @pytest.mark.slow
@@ -83,13 +84,13 @@ async def test_a_preview_counts_so_many_interactions_anew(tenant: Tenant, monkey
     )
 
     await tenant.record(click, click, kind=InteractionType.CLICK)
-    assert await tenant.services.previews.settings(await tenant.view(), others[0])
+    assert await tenant.services.of(Previews).settings(await tenant.view(), others[0])
     await tenant.record(click, kind=InteractionType.CLICK)
     view = await tenant.view()
-    assert await tenant.services.previews.settings(view, same)
+    assert await tenant.services.of(Previews).settings(view, same)
     for other in others:
         with pytest.raises(PreviewTooLarge):
-            await tenant.services.previews.settings(view, other)
+            await tenant.services.of(Previews).settings(view, other)
 
 
 async def test_a_preview_leaves_what_requests_remember_as_it_is(tenant: Tenant) -> None:
@@ -103,11 +104,11 @@ async def test_a_preview_leaves_what_requests_remember_as_it_is(tenant: Tenant) 
     view = await tenant.view()
     today = int(time.time() // 86_400)
     audience = await tenant.services.views.audience(view, today)
-    await tenant.services.previews.settings(view, wishes[0])
+    await tenant.services.of(Previews).settings(view, wishes[0])
     popular = audience.popular(view.snapshot.parts, (today, 30), lambda: np.zeros(1))
     norms = [part.segment.norms((1,)) for part in view.snapshot.parts]
     for wish in wishes:
-        await tenant.services.previews.settings(view, wish)
+        await tenant.services.of(Previews).settings(view, wish)
 
     assert audience.popular(view.snapshot.parts, (today, 30), lambda: np.zeros(1)) is popular
     assert [part.segment.norms((1,)) for part in view.snapshot.parts] == norms

@@ -16,6 +16,7 @@ from penchant.live.views import View
 from penchant.model import Plan, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.service.curation import Curation
 from penchant.service.lists.answers import content_of
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_personal
@@ -45,7 +46,7 @@ async def tenant(settings: NodeSettings) -> AsyncIterator[Tenant]:
     """The owner of pieces old and new that a few people have watched on different days."""
     pieces = [piece(name, *keywords) for name, keywords in (("a", "xy"), ("b", "x"), ("c", "yz"), ("d", "z"))]
     async with tenant_of(settings, *pieces, clock=lambda: BEFORE_S) as opened:
-        await opened.services.curation.replace_settings(opened.access, "s", FORGETFUL)
+        await opened.services.of(Curation).replace_settings(opened.access, "s", FORGETFUL)
         for user, piece_id, days in (("u", "a", 0), ("u", "c", 3), ("v", "a", 9), ("v", "b", 1), ("w", "d", 2)):
             await opened.record((user, piece_id, int(BEFORE_S * 1000) - days * DAY_MS))
         yield opened

@@ -18,6 +18,7 @@ from penchant.live.election import Election
 from penchant.model import ListKind, Role
 from penchant.service import Services
 from penchant.service.access import KEY_LIFE_S, Access
+from penchant.service.curation import Curation
 from penchant.service.grants import grants_of, person_session
 from penchant.settings import CurrentSettings, GroupSettings, NodeSettings, PlanSettings
 from penchant.storage.schema import keys
@@ -68,7 +69,11 @@ class House:
         row = await row_services(self).drafts.get(self.editor, "s", "d")
         failures = self.services.metrics.counts("penchant_drafts_due", "outcome").get(("failed",), 0)
         assert failures == [each.step for each in row.steps].count("fail")
-        return row.state, row.steps[-1].note.partition(":")[0], self.services.curation.listed(view, ListKind.BLACKLIST)
+        return (
+            row.state,
+            row.steps[-1].note.partition(":")[0],
+            self.services.of(Curation).listed(view, ListKind.BLACKLIST),
+        )
 
 
 HIDE = DraftEdits(lists={ListKind.BLACKLIST: ("p",)})
@@ -155,7 +160,7 @@ async def test_a_person_s_plan_bounds_what_they_scheduled(house: House) -> None:
 async def test_a_writer_whose_draft_is_due_publishes_it_not_where_two_are_asked_for_by_then(house: House) -> None:
     await house.schedule(house.editor, HIDE)
     asks_for_two = replace(await settings_of(house), brought={RowSettings: RowSettings(four_eyes=True)})
-    await house.services.curation.replace_settings(house.editor, "s", asks_for_two)
+    await house.services.of(Curation).replace_settings(house.editor, "s", asks_for_two)
 
     assert await house.outcome() == ("draft", "four-eyes", [])
 

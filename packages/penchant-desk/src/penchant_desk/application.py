@@ -10,6 +10,7 @@ from penchant_client import AsyncClient, ClientError, ServiceError
 from penchant_desk import changing, signing
 from penchant_desk.pages import (
     administration,
+    desk,
     front,
     health,
     lists,
@@ -56,6 +57,7 @@ class PageRoute:
 
 ROUTES: Mapping[str, PageRoute] = {
     "": PageRoute(show=overview.overview),
+    "desk": PageRoute(show=desk.desk),
     "search": PageRoute(show=searching.search),
     "pieces": PageRoute(show=searching.pieces),
     "piece": PageRoute(show=piece.piece, change=changing.change_piece),

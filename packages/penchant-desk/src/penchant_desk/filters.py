@@ -1,7 +1,7 @@
 """Filters of the templates: how pages write numbers, moments and long texts."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 SHORT = 80
@@ -47,9 +47,8 @@ def count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def weekday(number: int) -> str:
-    """Return a UTC day by its number since 1970 as people say it."""
-    day = datetime.fromtimestamp(number * 86_400, UTC)
+def weekday(day: date) -> str:
+    """Return a day as people say it."""
     return f"{day:%A}, {day.day} {day:%B}"
 
 

@@ -35,9 +35,9 @@ def source_settings() -> Iterable[type["Record"]]:
 @implementation
 def list_outcomes(services: "Services") -> "ListOutcomes":
     """Return what rows showed."""
-    from penchant_rows.service.outcomes import Desk  # noqa: PLC0415  # as above
+    from penchant_rows.service.outcomes import PlacementOutcomes  # noqa: PLC0415  # as above
 
-    return services.of(Desk)
+    return services.of(PlacementOutcomes)
 
 
 @implementation

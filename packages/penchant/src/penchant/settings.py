@@ -62,18 +62,13 @@ def image_host(address: str) -> str | None:
     if match is None or len(address) > MAX_IMAGE_ADDRESS or not address.isprintable():
         return None
     host = match[2].lower()
-    return host if match[1].lower() == "https" or is_own_host(host) else None
+    return host if match[1].lower() == "https" or host.partition(":")[0] in _OWN_HOSTS else None
 
 
 def closed_image_hosts(addresses: Iterable[str], allowed: Collection[str]) -> list[str]:
     """Return hosts of pictures that ``image-hosts`` does not allow yet, at most three, those of most pictures first."""
     counts = Counter(image_host(address) for address in addresses)
     return [host for host, _ in counts.most_common() if host is not None and host not in allowed][:_CLOSED_HOSTS]
-
-
-def is_own_host(host: str) -> bool:
-    """Return whether a host, with its port or without, is this machine."""
-    return host.partition(":")[0] in _OWN_HOSTS
 
 
 class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):

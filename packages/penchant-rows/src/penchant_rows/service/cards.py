@@ -20,7 +20,7 @@ from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import UnknownSource
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.service.content import settings_now
+from penchant.service.curation import settings_now
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.shares import heavy_shares
 from penchant.storage import source_id

@@ -31,7 +31,7 @@ from penchant.live.keyword_writer import KeywordTasks
 from penchant.live.views import View, Views
 from penchant.model import EncodedPiece, ListChange, ListKind, PieceLimits, Scope, SourceSettings
 from penchant.service.access import Access, AccessControl, Grant
-from penchant.service.content import KEYWORDS_TIMEOUT_S, Curation
+from penchant.service.curation import KEYWORDS_TIMEOUT_S, Curation
 from penchant.service.grants import PERSON, editor_again
 from penchant.storage import SourceChange, source_id
 from penchant.telemetry import Metrics, logger

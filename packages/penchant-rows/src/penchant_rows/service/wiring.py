@@ -8,6 +8,7 @@ from penchant.live.background import BackgroundTask
 from penchant.live.election import Election
 from penchant.live.views import View
 from penchant.service import Services
+from penchant.service.lists.previews import Previews
 from penchant.wire import format_timestamp
 from penchant.wire.schemas import TimeText
 from penchant_rows.service.cards import Cards
@@ -41,7 +42,7 @@ class RowServices:
         placements = Placements(database)
         lists = PlacementLists(database, placements, services.lists, VariantGuard(database, clock=clock), metrics)
         list_ids = ListIds(database.storage.list_secret(), clock=clock)
-        drafts = Drafts(database, services.views, services.words, services.access, metrics, clock=clock)
+        drafts = Drafts(database, services.views, services.content.words, services.access, metrics, clock=clock)
         return cls(
             placements=placements,
             lists=lists,
@@ -51,7 +52,7 @@ class RowServices:
             list_ids=list_ids,
             impressions=Impressions(database, list_ids, metrics, clock=clock),
             drafts=drafts,
-            effects=DraftEffects(database, lists, placements, services.previews),
+            effects=DraftEffects(database, lists, placements, services.of(Previews)),
         )
 
 

@@ -42,7 +42,7 @@ from penchant_rows.service.cards import read_card
 from penchant_rows.service.impressions import LIST_HEADER, ListIds
 from penchant_rows.service.kinds import PlacementRequest
 from penchant_rows.service.lists import PlacementAnswer, check_quotas, fitting_pieces
-from penchant_rows.service.outcomes import Desk, SeenFigures
+from penchant_rows.service.outcomes import PlacementOutcomes, SeenFigures
 from penchant_rows.service.results import ResultsRequest
 from penchant_rows.service.versions import placements_of
 from penchant_rows.service.wiring import row_services
@@ -96,7 +96,7 @@ async def list_placements(call: Call) -> Answer:
     piece_id = call.values()[OF_CONTENT.name]
     view = await call.view()
     listing = await row_services(call).placements.listing(view)
-    if piece_id is not None and (figures := await call.services.of(Desk).seen(view)) is not None:
+    if piece_id is not None and (figures := await call.services.of(PlacementOutcomes).seen(view)) is not None:
         listing = structs.replace(listing, seen=_piece_seen(figures, piece_id))
     return Answer(body=encode(listing), version=view.head.version)
 

@@ -27,17 +27,14 @@ from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
 from penchant.service import Services
 from penchant.service.access import AccessControl
-from penchant.service.browsing import SourceBrowser
-from penchant.service.content import Content, Curation
-from penchant.service.health import AudienceHealth, CatalogueHealth
+from penchant.service.content import Content
+from penchant.service.health import CatalogueHealth
 from penchant.service.lists.answer_cache import AnswerCache
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.previews import Previews
 from penchant.service.lists.serving import Lists
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.rates import NodeCounts, NodeRates
-from penchant.service.search import SourceSearch
 from penchant.service.usage import Usage
 from penchant.settings import (
     CurrentSettings,
@@ -99,13 +96,13 @@ async def open_services(
         yield services
     finally:
         await background.close()
-        await services.words.close()
+        await services.content.words.close()
         # The last answers are counted into storage, which is still open.
         await services.usage.finish()
         if compiling is not None:
             compiling.close()
         # Their threads look at whole catalogues.
-        services.health.close()
+        services.of(CatalogueHealth).close()
         await services.access.close()
         services.database.close()
         engine.share(None)
@@ -128,7 +125,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
         BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
-        BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
+        BackgroundTask(name="words", interval_s=60.0, work=services.content.words.look, elected=election),
         # What was erased is in no file a second after the last read that began before it.
         BackgroundTask(
             name="erased-log", interval_s=0.5, work=functools.partial(_forget_log, services), elected=election
@@ -173,7 +170,6 @@ def wire(
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     lists = Lists(database, inputs, AnswerCache(limit_bytes=settings.answer_memory_bytes))
     words = KeywordTasks(database, KeywordWriter(database.storage))
-    content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
     return Services(
         current=current,
         clock=present,
@@ -183,16 +179,9 @@ def wire(
         views=views,
         access=_access(database, current, rates, metrics, present),
         usage=Usage(database, data_folder(settings), clock=present),
-        content=content,
+        content=Content(database, views, metrics, current, words),
         people=People(database, views, metrics, cache=people_cache, clock=present),
-        curation=Curation(database, views, words),
-        words=words,
         lists=lists,
-        previews=Previews(database, views, inputs),
-        browsing=SourceBrowser(database),
-        search=SourceSearch(database, clock=present),
-        health=health,
-        audience_health=AudienceHealth(views, clock=present),
     )
 
 

@@ -6,16 +6,11 @@ from typing import Any, Protocol, Self, TypeVar
 from penchant.clock import Clock
 from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
-from penchant.live.keyword_writer import KeywordTasks
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
-from penchant.service.browsing import SourceBrowser
-from penchant.service.content import Content, Curation
-from penchant.service.health import AudienceHealth, CatalogueHealth
-from penchant.service.lists.previews import Previews
+from penchant.service.content import Content
 from penchant.service.lists.serving import Lists
 from penchant.service.people import People
-from penchant.service.search import SourceSearch
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
@@ -46,15 +41,8 @@ class Services:
     access: AccessControl
     usage: Usage
     content: Content
-    words: KeywordTasks
     people: People
-    curation: Curation
     lists: Lists
-    previews: Previews
-    browsing: SourceBrowser
-    search: SourceSearch
-    health: CatalogueHealth
-    audience_health: AudienceHealth
     _extensions: dict[type[Any], Any] = field(default_factory=dict)
 
     def of(self, kind: type[Brought]) -> Brought:

@@ -7,7 +7,7 @@ from typing import Self
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.service import Services
-from penchant.service.content import settings_now
+from penchant.service.curation import settings_now
 from penchant.service.outcomes import ListOutcomes, OutcomeCounts, list_outcomes
 from penchant.storage import SourceHead
 from penchant_engine.bounded_cache import BoundedCache

@@ -6,13 +6,14 @@ index; they are read one after the other, so many at a time.
 
 import bisect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.wire.attributes import decode_stored_extra
-from penchant.wire.stored import decode_stored_card, decode_stored_label
+from penchant.service import Services
+from penchant.wire.stored import decode_stored_label
 from penchant_engine.bounded_cache import BoundedCache
 
 PAGE = 50
@@ -36,32 +37,6 @@ class LabelledPiece:
 
     id: str
     label: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PieceCard:
-    """A piece as pages show it: by its title, with the address of its picture if there is one.
-
-    One that is not in the source now has its id alone.
-    """
-
-    id: str
-    label: str | None = None
-    kind: str = ""
-    year: str = ""
-    picture: str | None = None
-    is_stored: bool = False
-
-    @property
-    def title(self) -> str:
-        """Return what it is called: its label, else its id."""
-        return self.label or self.id
-
-    @property
-    def detail(self) -> str:
-        """Return the line below its title."""
-        year = f"{self.year[1:]} BC" if self.year.startswith("-") else self.year
-        return ", ".join(part for part in (self.kind.capitalize(), year) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +92,11 @@ class SourceBrowser:
         self._database = database
         self._titles: BoundedCache[tuple[int, int, int], PieceTitles] = BoundedCache(MAX_TITLED)
 
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what looks through sources over the service."""
+        return cls(services.database)
+
     async def by_id(self, view: View, beginning: str, *, after: str | None = None, limit: int = PAGE) -> PiecePage:
         """Return the pieces whose id begins so, ascending."""
         rows = await self._database.promptly(self._rows, view, beginning, after, limit + 1)
@@ -127,32 +107,6 @@ class SourceBrowser:
     async def by_label(self, view: View, text: str, *, after: str | None = None, limit: int = PAGE) -> PiecePage:
         """Return pieces whose label contains a text, ignoring case, ascending; reads `MAX_SCANNED` labels at most."""
         return await self._database.in_thread(self._scan, view, text, after, limit)
-
-    async def labels(self, view: View, ids: Sequence[str]) -> dict[str, str]:
-        """Return the labels of some pieces, a few hundred at most, that have one."""
-        return await self._told(view, ids, decode_stored_label)
-
-    async def cards(self, view: View, ids: Sequence[str]) -> dict[str, PieceCard]:
-        """Return some pieces, a few hundred at most, as pages show them; each of the ids has one."""
-        bodies = await self._bodies(view, ids)
-        pointer = view.settings.image_attribute
-
-        def card(piece_id: str) -> PieceCard:
-            body = bodies.get(piece_id)
-            if body is None:
-                return PieceCard(id=piece_id)
-            stored = decode_stored_card(body)
-            picture = None if pointer is None else decode_stored_extra(body, pointer)
-            return PieceCard(
-                id=piece_id,
-                label=stored.label,
-                kind=stored.kind,
-                year=stored.year,
-                picture=picture,
-                is_stored=True,
-            )
-
-        return {piece_id: card(piece_id) for piece_id in ids}
 
     async def titles(self, view: View) -> PieceTitles:
         """Return the titles of a source, of its first `MAX_SCANNED` pieces at least."""
@@ -177,16 +131,6 @@ class SourceBrowser:
     async def called_like(self, view: View, text: str) -> list[LabelledPiece]:
         """Return some pieces whose title goes on from a text, or has a word that does (`PieceTitles.like`)."""
         return (await self.all_titles(view)).like(text)
-
-    async def _told(self, view: View, ids: Sequence[str], read: Callable[[bytes], str | None]) -> dict[str, str]:
-        texts = {piece_id: read(body) for piece_id, body in (await self._bodies(view, ids)).items()}
-        return {piece_id: text for piece_id, text in texts.items() if text is not None}
-
-    async def _bodies(self, view: View, ids: Sequence[str]) -> dict[str, bytes]:
-        if not ids:
-            return {}
-        name = (view.head.account_id, view.head.name)
-        return await self._database.promptly(self._database.storage.pieces.read_some, *name, ids)
 
     def _rows(self, view: View, start: str, after: str | None, limit: int) -> list[LabelledPiece]:
         name = (view.head.account_id, view.head.name)

@@ -8,8 +8,6 @@ It is closed at its end, by its client's leaving, or by a batch that takes too l
 one does all this in one call.
 
 Creations of sources: an account has so many a minute, since each leaves rows and memory behind for a while.
-
-Curation: the whitelist, the blacklist and the settings with which editors steer a source.
 """
 
 import asyncio
@@ -19,7 +17,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import UNSET
@@ -27,9 +24,9 @@ from msgspec import UNSET
 from penchant.enrichment import rule_of
 from penchant.errors import RateExceeded, UnknownPiece, UnknownSource, invalid_parameter
 from penchant.live.database import AsyncStorage
-from penchant.live.keyword_writer import KeywordTasks, replace_settings
+from penchant.live.keyword_writer import KeywordTasks
 from penchant.live.views import View, Views
-from penchant.model import EncodedPiece, ListKind, SourceSettings
+from penchant.model import EncodedPiece, SourceSettings
 from penchant.service.access import Access
 from penchant.service.shares import AccountShares
 from penchant.settings import CurrentSettings
@@ -37,24 +34,17 @@ from penchant.storage import (
     ClearPieces,
     DeletePieces,
     DeleteSource,
-    EditList,
     PieceDeletion,
-    ReplaceList,
-    SettingsChange,
-    SourceChange,
     SourceHead,
     SubmitPieces,
-    source_id,
 )
 from penchant.telemetry import Metrics
-from penchant.wire import decode_stored_settings, encode_settings, format_timestamp
+from penchant.wire import encode_settings, format_timestamp
 from penchant.wire.answers import Receipt, SourceStatus
 from penchant.wire.pieces import Submission
 from penchant.wire.stored import PieceReading, body_with
 
 MINUTE_S = 60.0
-KEYWORDS_TIMEOUT_S = 10.0
-"""How long an answer waits for the words of all pieces: those of some ten thousand are worked out by then."""
 
 
 class CreationRate:
@@ -90,70 +80,6 @@ class CreationRate:
             if minute == self._minute:
                 self._counts[account_id] -= 1
             raise
-
-
-async def _stored_settings(database: AsyncStorage, account_id: int, source: str) -> bytes:
-    return await database.promptly(database.storage.sources.read_settings, source_id(account_id, source))
-
-
-async def settings_now(database: AsyncStorage, account_id: int, source: str) -> SourceSettings:
-    """Return the settings of a source as they are stored, the defaults where there is none; without its index."""
-    return decode_stored_settings(await _stored_settings(database, account_id, source))
-
-
-class Curation:
-    """The lists and settings of sources."""
-
-    def __init__(self, database: AsyncStorage, views: Views, words: KeywordTasks) -> None:
-        self._database = database
-        self._views = views
-        self._words = words
-
-    @staticmethod
-    def listed(view: View, kind: ListKind) -> list[str]:
-        """Return the ids on a list, in its order."""
-        return list(view.whitelist if kind is ListKind.WHITELIST else view.blacklist)
-
-    async def replace_list(self, access: Access, source: str, kind: ListKind, ids: Sequence[str]) -> SourceChange:
-        """Replace a list; the order of ids is kept.
-
-        Raises:
-            FourEyes: the source asks for two pairs of eyes.
-        """
-        return await self._database.change(ReplaceList(**access.command_of(source), kind=kind, ids=ids))
-
-    async def edit_list(
-        self, access: Access, source: str, kind: ListKind, piece_id: str, *, is_listed: bool
-    ) -> SourceChange:
-        """Put a piece at the end of a list, or take it off; what others change in it meanwhile stays.
-
-        Raises:
-            TooManyEntries: the list is as long as it may be.
-            FourEyes: as `replace_list`.
-        """
-        command = EditList(**access.command_of(source), kind=kind, piece_id=piece_id, is_listed=is_listed)
-        return await self._database.change(command)
-
-    async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> SettingsChange:
-        """Replace the settings of a source.
-
-        Where pieces get other words, that is waited for, some seconds: lists have them from the returned version on,
-        and of a large source later, all at once.
-
-        Raises:
-            FourEyes: as `replace_list`, unless they are the settings in force.
-        """
-        command = replace_settings(**access.command_of(source), settings=settings)
-        if not access.bypasses_review:
-            stored = await _stored_settings(self._database, access.account_id, source)
-            if decode_stored_settings(stored) == settings:
-                # Whatever release wrote them: so it is seen in the transaction, too, that nothing changes.
-                command = replace(command, settings=stored)
-        outcome = await self._database.change(command)
-        if not outcome.pending or not await self._words.settle((access.account_id, source), KEYWORDS_TIMEOUT_S):
-            return outcome
-        head = await self._views.head(access.account_id, source, min_version=outcome.version)
-        return outcome._replace(version=head.version)
 
 
 MAX_LISTINGS = 6
@@ -296,7 +222,7 @@ class Content:
         self, database: AsyncStorage, views: Views, metrics: Metrics, settings: CurrentSettings, words: KeywordTasks
     ) -> None:
         self._database = database
-        self._words = words
+        self.words = words
         self._settings = settings
         self._creations = CreationRate()
         self._views = views
@@ -323,7 +249,7 @@ class Content:
             words=rule_of(settings),
         )
         with await self._creating(access, source):
-            outcome = await self._words.submit(command)
+            outcome = await self.words.submit(command)
         self._metrics.pieces_submitted.inc(submission.accepted)
         return Receipt(
             source=source,

@@ -18,6 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Self
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.findings import (
@@ -31,6 +32,7 @@ from penchant.findings import (
     vocabulary,
 )
 from penchant.live.views import View, Views
+from penchant.service import Services
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, log_failure
 from penchant_engine.index import Filter, Likes
@@ -153,6 +155,11 @@ class CatalogueHealth:
         self._waiting: dict[int, dict[SourceVersion, tuple[View, KnownLikes | None]]] = {}
         self._turn = 0
         self._lock = threading.Lock()
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what finds it out over the service."""
+        return cls(services.metrics, clock=services.clock)
 
     def close(self) -> None:
         """Stop what is under way, and wait for its end, some milliseconds."""

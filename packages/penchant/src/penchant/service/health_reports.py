@@ -70,7 +70,8 @@ class HealthReports:
     @classmethod
     def build(cls, services: Services) -> Self:
         """Return the reports over what the service finds out."""
-        return cls(services.health, services.audience_health, list_outcomes(services))
+        audience = AudienceHealth(services.views, clock=services.clock)
+        return cls(services.of(CatalogueHealth), audience, list_outcomes(services))
 
     async def by_now(self, view: View, wait_s: float) -> tuple[Findings, AudienceStanding]:
         """Return what is found about a source, waiting so long for what is being made, and how its audience stands."""

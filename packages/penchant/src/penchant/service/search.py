@@ -10,11 +10,13 @@ import enum
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import EncodedPiece
+from penchant.service import Services
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery
 from penchant.wire import encode
@@ -116,6 +118,11 @@ class SourceSearch:
         self._clock = clock
         self._categories: BoundedCache[tuple[int, int, int], list[CategoryCount]] = BoundedCache(MAX_COUNTED_SOURCES)
         self._terms: BoundedCache[tuple[int, int, int], list[TermTable]] = BoundedCache(MAX_TERM_TABLES)
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what searches sources over the service."""
+        return cls(services.database, clock=services.clock)
 
     async def pieces(
         self, view: View, text: str, *, after: str | None = None, skip: int = 0, limit: int = MAX_HITS

@@ -10,9 +10,10 @@ from penchant.live.views import View
 from penchant.model import Feature, ListKind, Scope
 from penchant.service.activity import ActivityCounter
 from penchant.service.administration import Administration
-from penchant.service.content import settings_now
+from penchant.service.browsing import SourceBrowser
+from penchant.service.curation import Curation, settings_now
 from penchant.service.health_reports import WAIT_S, HealthReports, findings_answer
-from penchant.service.search import HitPlace
+from penchant.service.search import HitPlace, SourceSearch
 from penchant.service.steering_history import SteeringHistory
 from penchant.storage.steering_versions import SETTINGS
 from penchant.web.administration import ACTION, ACTOR, AUDIT_LIMIT, BEFORE, SUBJECT, audit_answer, audit_query
@@ -82,7 +83,7 @@ def _list_operations(kind: ListKind) -> None:
     )
     async def read_list(call: Call) -> Answer:
         view = await call.view()
-        return Answer(body=encode(call.services.curation.listed(view, kind)), version=view.head.version)
+        return Answer(body=encode(call.services.of(Curation).listed(view, kind)), version=view.head.version)
 
     @CURATION.operation(
         "PUT",
@@ -136,12 +137,14 @@ def _entry_operation(kind: ListKind, method: str, *, is_listed: bool) -> None:
     async def edit_list(call: Call) -> Answer:
         call.values()
         piece_id = call.path["contentID"]
-        outcome = await call.services.curation.edit_list(call.access, call.source, kind, piece_id, is_listed=is_listed)
+        outcome = await call.services.of(Curation).edit_list(
+            call.access, call.source, kind, piece_id, is_listed=is_listed
+        )
         return Answer(status=202, body=encode([]), version=outcome.version)
 
 
 async def _replace(call: Call, kind: ListKind, ids: Sequence[str]) -> Answer:
-    outcome = await call.services.curation.replace_list(call.access, call.source, kind, ids)
+    outcome = await call.services.of(Curation).replace_list(call.access, call.source, kind, ids)
     return Answer(body=encode(list(ids)), version=outcome.version)
 
 
@@ -203,7 +206,7 @@ async def put_settings(call: Call) -> Answer:
     """Replace the settings; members left out return to their defaults."""
     stored = await settings_now(call.services.database, call.access.account_id, call.source)
     settings = await call.decode_body(functools.partial(decode_settings, unread=stored.unread))
-    outcome = await call.services.curation.replace_settings(call.access, call.source, settings)
+    outcome = await call.services.of(Curation).replace_settings(call.access, call.source, settings)
     return Answer(body=encode_settings(settings), version=outcome.version)
 
 
@@ -269,7 +272,7 @@ async def search(call: Call) -> Answer:
 
 
 async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
-    search, kind = call.services.search, values[KIND.name]
+    search, kind = call.services.of(SourceSearch), values[KIND.name]
     text, skip, limit = values[SEARCHED.name], values[SKIP.name], values[FOUND_LIMIT.name]
     category = values[IN_CATEGORY.name]
     if kind == PERSON:
@@ -304,7 +307,7 @@ async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
 
 async def _found_by(call: Call, view: View, place: str, text: str, after: str | None, limit: int) -> SearchAnswer:
     """Return the pieces that have a text at one place, which is looked through in the order of ids."""
-    browsing = call.services.browsing
+    browsing = call.services.of(SourceBrowser)
     page = await (browsing.by_id if place == "id" else browsing.by_label)(view, text, after=after, limit=limit)
     where: MatchPlace = "id" if place == "id" else "label"
     return SearchAnswer(
@@ -334,7 +337,7 @@ def keyword_counts(terms: Sequence[TermCount]) -> list[KeywordCount]:
 async def list_titles(call: Call) -> Answer:
     """List labels to complete what is typed: those that go on from `q`, then those with a word that does."""
     values, view = call.values(), await call.view()
-    browsing, begun = call.services.browsing, values[TYPED.name]
+    browsing, begun = call.services.of(SourceBrowser), values[TYPED.name]
     if begun:
         found = [(each.id, each.label or each.id) for each in await browsing.called_like(view, begun)]
     else:
@@ -356,7 +359,7 @@ async def list_titles(call: Call) -> Answer:
 async def list_categories(call: Call) -> Answer:
     """List the categories, ascending, with how many keywords they have and how many pieces have one."""
     values, view = call.values(), await call.view()
-    found = await call.services.search.categories(view)
+    found = await call.services.of(SourceSearch).categories(view)
     skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
     page = found[skip:] if limit is None else found[skip : skip + limit]
     categories = [CategorySize(category=each.name, keywords=each.keywords, pieces=each.pieces) for each in page]
@@ -375,7 +378,7 @@ async def list_categories(call: Call) -> Answer:
 async def list_keywords(call: Call) -> Answer:
     """List the keywords of a category, or of all, with how many pieces have them, the most frequent first."""
     values, view = call.values(), await call.view()
-    page = await call.services.search.keywords(
+    page = await call.services.of(SourceSearch).keywords(
         view,
         values[BEGINNING.name],
         category=values[OF_CATEGORY.name],

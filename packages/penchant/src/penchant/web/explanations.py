@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from penchant.errors import UnknownPiece
 from penchant.model import Feature, Scope
+from penchant.service.lists.previews import Previews
 from penchant.web.operations import (
     IN_PATH,
     NOBODY,
@@ -171,7 +172,7 @@ async def preview_settings(call: Call) -> Answer:
     if wish.users:
         call.services.access.require(call.access, Feature.PERSONALIZED)
     view = await call.view()
-    preview = await call.services.previews.settings(view, wish)
+    preview = await call.services.of(Previews).settings(view, wish)
     return Answer(body=encode(preview), version=view.head.version)
 
 

@@ -1,17 +1,15 @@
 """Routes: the operations of the service itself, in the interface's order, and which operations a node serves.
 
-Their rows stand beside their handlers; pages of the dashboard are operations too, with a base path behind them.
+Their rows stand beside their handlers.
 """
 
 from dataclasses import replace
-from importlib.util import find_spec
 
 from penchant.hooks import packages
 from penchant.settings import NodeSettings
 from penchant.web.administration import ADMINISTRATION
 from penchant.web.content import CONTENT
 from penchant.web.curation import CURATION
-from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import OpenApiDocument
 from penchant.web.explanations import EXPLANATIONS
 from penchant.web.operations import Operation
@@ -57,12 +55,11 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
 
     The OpenAPI document adds itself.
     """
-    base_path, interface = settings.base_path, interface_operations()
+    interface = interface_operations()
     return (
-        OpenApiDocument(interface, base_path).operation,
+        OpenApiDocument(interface, settings.base_path).operation,
         *interface,
         COVER,
         ELEMENTS,
-        *(dashboard_operations(base_path) if settings.dashboard and find_spec("penchant_desk") else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

@@ -59,14 +59,6 @@ class PieceTexts(NamedTuple):
     extras: Sequence[tuple[str, str]]
 
 
-class StoredCard(NamedTuple):
-    """What stands under the picture of a piece: its label, what kind of thing it is, and its year, "" where unsaid."""
-
-    label: str | None
-    kind: str
-    year: str
-
-
 _decoder = msgspec.json.Decoder(_StoredPiece)
 _extended_decoder = msgspec.json.Decoder(_ExtendedPiece)
 _texts_decoder = msgspec.json.Decoder(_WrittenPiece)
@@ -284,30 +276,6 @@ def decode_stored_texts(body: bytes) -> PieceTexts:
     given: dict[Term, Any] = {}
     _gather(stored.categories, "", _terms_in, given)
     return PieceTexts(stored.label, list(given), list(_texts_below(stored.extras, "")))
-
-
-_KINDS = ("kind", "type", "format", "genre")
-"""Categories whose first keyword says what kind of thing a piece is, the best first."""
-
-
-def decode_stored_card(body: bytes) -> StoredCard:
-    """Return what stands under the picture of a piece, from the bytes that storage keeps.
-
-    Its kind is the first keyword of the first category that usually says so, or else its first catalog; its year is the
-    member of its extras that is called so.
-    """
-    stored = _texts_decoder.decode(body)
-    named: dict[str, Any] = {}
-    for name in _KINDS:
-        if not named and isinstance(level := stored.categories.get(name), list):
-            _gather({name: level}, "", _keywords_in, named)
-    catalogs = () if named else sorted(decode_stored_filters(stored.filters).catalogs)
-    year = stored.extras.get("year")
-    return StoredCard(
-        label=stored.label,
-        kind=next(iter(named or catalogs), ""),
-        year=str(year) if isinstance(year, int | str) and not isinstance(year, bool) else "",
-    )
 
 
 def _texts_below(value: Any, where: str) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import Self
 
 from penchant.enrichment import encode_keywords, read_anew
 from penchant.errors import Fault, InvalidInput, PreviewTooLarge, UnknownPiece
@@ -9,6 +10,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.decoding import PieceReader
 from penchant.live.views import View, Views
 from penchant.model import EncodedPiece, SourceSettings
+from penchant.service import Services
 from penchant.service.lists.answers import content_of
 from penchant.service.lists.inputs import LiveInputs, PersonHistory, stated_history
 from penchant.service.lists.kinds import rank_personal, rank_similar
@@ -44,6 +46,11 @@ class Previews:
         self._views = views
         self._inputs = inputs
         self._shares = heavy_shares("previews are being made")
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return what makes previews over the service."""
+        return cls(services.database, services.views, services.lists.inputs)
 
     async def settings(self, view: View, wish: PreviewWish) -> SettingsPreview:
         """Return the requested lists as they are and as they would be.

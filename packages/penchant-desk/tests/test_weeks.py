@@ -2,22 +2,21 @@
 
 import pytest
 
-from penchant_rows.service.outcomes import RowVerdict, WeekFigure, verdict_of, week_figure
-
-TODAY = 20_000
+from penchant_desk.pages.weeks import DAYS, RowVerdict, WeekFigure, verdict_of, week_figure
 
 
-def weeks(*counts: int, today: int = 0) -> dict[int, int]:
-    """Return counts by day that have a week's count, this week first, on its last day."""
-    return {TODAY: today} | {TODAY - 1 - 7 * number: count for number, count in enumerate(counts)}
-
-
-def figure(*counts: int, today: int = 0) -> WeekFigure:
-    return week_figure(weeks(*counts, today=today), TODAY)
+def figure(*weeks: int, today: int = 0) -> WeekFigure:
+    """Return the figure of counts by day that have a week's count, this week first, on its last day."""
+    counts = [0] * (DAYS - 1) + [today]
+    for number, count in enumerate(weeks):
+        counts[-2 - 7 * number] = count
+    return week_figure(counts)
 
 
 def test_a_week_is_the_seven_days_before_today() -> None:
-    found = week_figure({TODAY: 5, TODAY - 1: 10, TODAY - 7: 20, TODAY - 8: 40}, TODAY)
+    counts = [0] * (DAYS - 9) + [40, 20, 0, 0, 0, 0, 0, 10, 5]
+
+    found = week_figure(counts)
 
     assert (found.week, found.today, found.before) == (30, 5, 40)
     assert (len(found.days), found.days[-1]) == (14, 10)
