@@ -217,7 +217,7 @@ def test_what_a_plan_lacks_is_told_where_it_would_be(filled: Service) -> None:
         assert f"does not include the feature '{feature}'" in person
     assert (filtered.status_code, "feature 'filters'" in text_of(filtered.text)) == (200, True)
     assert (lists.status_code, "feature 'lists'" in text_of(lists.text)) == (403, True)
-    assert "without filters, personalized" in text_of(visitor.get().text)
+    assert "without filters, personalized" in text_of(visitor.get("sources").text)
     for page in ("front", "placements", "placement", "results"):
         assert visitor.get(page, source="s", name="home").status_code == 403, page
 

@@ -30,7 +30,7 @@ def names(method: str) -> set[str]:
 
 
 OF_ADMINS = {"keys", "usage", "audit"}
-OF_NO_SOURCE = {"", "accounts"}
+OF_NO_SOURCE = {"", "sources", "accounts"}
 OF_EVERYBODY = {"sign-out", "accounts"}
 """Forms that change nothing of an account. Whatever the table has beside these sets is walked as of a source."""
 OF_ANYBODY = {name for name, route in ROUTES.items() if route.is_public}
@@ -302,7 +302,7 @@ def test_where_the_proxy_names_nobody_keys_count(house: Service) -> None:
 
         assert visitor.get().headers["location"].startswith(f"{HOME}/sign-in"), named
         assert visitor.sign_in(house.key).status_code == 303, named
-        assert f"with the key <code>{house.key.split('_')[1]}" in visitor.get().text, named
+        assert f"with the key <code>{house.key.split('_')[1]}" in visitor.get("sources").text, named
 
 
 def test_a_name_that_is_not_clear_opens_nothing(house: Service) -> None:

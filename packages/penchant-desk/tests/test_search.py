@@ -41,7 +41,7 @@ def books(filled: Service, visitor: Visitor) -> Visitor:
 def test_every_page_of_a_source_has_the_search(visitor: Visitor) -> None:
     for page in ("pieces", "user", "try", "lists", "settings", "health", "search"):
         assert 'action="/-/dashboard/search"' in visitor.get(page, source="s").text
-    assert "dashboard/search" not in visitor.get().text
+    assert "dashboard/search" not in visitor.get("sources").text
     assert "Type an id" in visitor.get("search", source="s").text
 
 

@@ -13,7 +13,7 @@ from penchant_desk.site import DeskSite
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
-PAGES = ("", "desk", "pieces", "piece", "user", "try", "lists", "placements", "placement", "settings", "health")
+PAGES = ("sources", "desk", "pieces", "piece", "user", "try", "lists", "placements", "placement", "settings", "health")
 ADMIN_PAGES = ("keys", "usage", "audit")
 
 
@@ -67,22 +67,22 @@ def test_a_token_that_is_changed_is_none(visitor: Visitor) -> None:
 
 
 def test_a_revoked_key_ends_the_session(visitor: Visitor, filled: Service) -> None:
-    assert visitor.get().status_code == 200
+    assert visitor.get("sources").status_code == 200
     with filled.opened_storage() as storage:
         storage.keys.revoke(filled.key.split("_")[1], actor="test")
 
-    wait_until(lambda: visitor.get().status_code == 303)
+    wait_until(lambda: visitor.get("sources").status_code == 303)
 
 
 def test_signing_out_ends_the_session_in_the_browser_and_on_the_server(visitor: Visitor) -> None:
     token = visitor.cookies["penchant-session"]
-    answer = visitor.fill(visitor.get(), f"{HOME}/sign-out")
+    answer = visitor.fill(visitor.get("sources"), f"{HOME}/sign-out")
 
-    out = visitor.send(f"{HOME}/sign-out", fields_of(visitor.get().text, f"{HOME}/sign-out"))
+    out = visitor.send(f"{HOME}/sign-out", fields_of(visitor.get("sources").text, f"{HOME}/sign-out"))
 
     assert answer.status_code == 405
     assert (out.status_code, out.headers["location"]) == (303, f"{HOME}/sign-in")
-    assert visitor.get().status_code == 303
+    assert visitor.get("sources").status_code == 303
     assert visitor.ask("GET", HOME, cookies={"penchant-session": token}).status_code == 303
 
 
@@ -185,7 +185,7 @@ def test_pages_weigh_little_however_much_there_is(filled: Service, visitor: Visi
     assert filled.post("/large/interactions", json=likes).status_code == 200
     for _ in range(60):
         filled.new_key(account=f"{filled.account}-{long}")
-    files = set(re.findall(r'(?:href|src)="([^"]+/static/[^"]+)"', visitor.get().text))
+    files = set(re.findall(r'(?:href|src)="([^"]+/static/[^"]+)"', visitor.get("sources").text))
     shared = sum(len(visitor.ask("GET", path).content) for path in files)
 
     query = {"source": "large", "id": ids[0], "other": ids[1]}
@@ -208,7 +208,7 @@ def test_other_methods_and_addresses_are_answered_as_everywhere(visitor: Visitor
 
 
 def test_files_have_a_version_and_a_tag(visitor: Visitor) -> None:
-    page = visitor.get().text
+    page = visitor.get("sources").text
     for path in re.findall(r'(?:href|src)="(/-/dashboard/static/[^"]+)"', page):
         answer = visitor.ask("GET", path)
         plain = visitor.ask("GET", path.partition("?")[0])
@@ -244,10 +244,10 @@ def test_the_overview_tells_of_each_source(visitor: Visitor, filled: Service) ->
 
 
 def test_interactions_are_counted_anew_when_there_are_new_ones(visitor: Visitor, filled: Service) -> None:
-    assert "3 interactions" in text_of(visitor.get().text)
+    assert "3 interactions" in text_of(visitor.get("sources").text)
     filled.post("/s/users/kim/interactions/Click/content/b")
 
-    assert "4 interactions" in text_of(visitor.get().text)
+    assert "4 interactions" in text_of(visitor.get("sources").text)
 
 
 def test_an_account_without_sources_is_told_how_to_begin(filled: Service) -> None:

@@ -87,7 +87,7 @@ class Churn:
         self._churn_keys()
         for _ in range(SESSIONS):
             visitor = Visitor(self._server, self._server.key)
-            fields = fields_of(visitor.get().text, SIGN_OUT)
+            fields = fields_of(visitor.get("sources").text, SIGN_OUT)
             assert visitor.send(SIGN_OUT, fields).status_code == 303
         self._keep_house()
         return sample(self._server)

@@ -56,7 +56,8 @@ class PageRoute:
 
 
 ROUTES: Mapping[str, PageRoute] = {
-    "": PageRoute(show=overview.overview),
+    "": PageRoute(show=overview.first),
+    "sources": PageRoute(show=overview.overview),
     "desk": PageRoute(show=desk.desk),
     "search": PageRoute(show=searching.search),
     "pieces": PageRoute(show=searching.pieces),

@@ -1,6 +1,12 @@
 """Changes as sentences: who did what, by the names that the audit log has for it."""
 
+from collections.abc import Callable
+
+from msgspec import UnsetType
+
+from penchant_client import operations
 from penchant_desk.sessions import DeskSession
+from penchant_desk.site import PageVisit
 
 PERSON = "person:"
 """Before the name of a person in the audit log."""
@@ -40,13 +46,19 @@ _CHANGES = {
 }
 
 
-def who(session: DeskSession, actor: str) -> str:
-    """Return who did something, as pages name people: as a proxy does, or by the key that they were signed in with."""
+def who(session: DeskSession, actor: str, name: str | UnsetType = "") -> str:
+    """Return who did something, as pages name people: as a proxy does, or by the ``name`` of their key, or its id."""
     if actor == session.key_id:
         return "You"
     if actor.startswith(PERSON):
         return actor.removeprefix(PERSON)
-    return "The command line" if actor == "command-line" else f"Key {actor}"
+    return "The command line" if actor == "command-line" else name or f"Key {actor}"
+
+
+async def names_of_people(visit: PageVisit) -> Callable[[str], str]:
+    """Return what says who did something in the account, by their key or their name at a proxy."""
+    names = (await visit.client.send(operations.get_account(limit=1))).key_names
+    return lambda actor: who(visit.session, actor, names.get(actor, ""))
 
 
 def action_words(action: str, *, has_name: bool) -> str:

@@ -52,6 +52,8 @@ def _wish(visit: PageVisit) -> Mapping[str, Any]:
     """Return the key that a form asks for."""
     form = visit.form
     wish: dict[str, Any] = {"account": form.text("account").strip(), "plan": form.text("plan", "full")}
+    if name := form.text("name").strip():
+        wish["name"] = name
     if form.text("admin"):
         wish["admin"] = True
     wish |= {"scopes": form.all("scope"), "origins": form.text("origins").split()}
@@ -118,7 +120,9 @@ async def audit(visit: PageVisit) -> DeskPage:
         if error.code != "invalid-input":
             raise
         fault = error.detail
-    lines = [(each, who(visit.session, each.actor), *_done(each.action, each.subject)) for each in entries]
+    lines = [
+        (each, who(visit.session, each.actor, each.actor_name), *_done(each.action, each.subject)) for each in entries
+    ]
     values = given | {"entries": lines, "next": following, "fault": fault}
     return DeskPage(template="audit.html", values=values, status=422 if fault else 200)
 

@@ -344,7 +344,7 @@ def _change(visit: PageVisit, entry: AuditEntryAnswer, names: ChangedNames) -> C
         holds = kind in names.lists and (name in names.lists[kind]) == (did == "add")
         values |= {"piece": names.cards[name], "undo": UNDONE[entry.action] if holds else ""}
     return ChangeText(
-        who=who(visit.session, entry.actor),
+        who=who(visit.session, entry.actor, entry.actor_name),
         before=before,
         after=after,
         recorded_at=entry.recorded_at,

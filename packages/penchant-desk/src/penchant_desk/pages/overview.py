@@ -1,4 +1,4 @@
-"""The first page: the sources of an account."""
+"""The sources of an account; the desk opens on its only one."""
 
 import asyncio
 import re
@@ -14,6 +14,15 @@ SOURCES = 20
 DAYS = 30
 """Days of interactions that are counted."""
 _ANSWERED = re.compile(r'^penchant_requests_total\{.*\bstatus="(\d+)".*\} (\S+)$', re.MULTILINE)
+
+
+async def first(visit: PageVisit) -> DeskPage | Redirect:
+    """Lead to the only source of the account; show its sources where there are several, or none yet."""
+    if not visit.session.admin:
+        own = await visit.client.send(operations.get_account(limit=1))
+        if own.count == 1:
+            return Redirect(path=visit.link("desk", source=own.sources[0].source))
+    return await overview(visit)
 
 
 async def overview(visit: PageVisit) -> DeskPage | Redirect:

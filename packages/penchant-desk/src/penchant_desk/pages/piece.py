@@ -127,7 +127,10 @@ async def _curation(visit: PageVisit, piece_id: str) -> tuple[HidingRecord | Non
     record = None
     if piece_id in hidden:
         latest = next(iter(log.entries), None)
-        record = HidingRecord(who=who(visit.session, latest.actor), at=latest.recorded_at) if latest else HidingRecord()
+        record = HidingRecord()
+        if latest is not None:
+            by = who(visit.session, latest.actor, latest.actor_name)
+            record = HidingRecord(who=by, at=latest.recorded_at)
     return record, piece_id in boosted
 
 

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from penchant_client import ServiceError, flows, operations
 from penchant_client.records import PlacementPreview, Settings
 from penchant_client.requests import encode, request_of
-from penchant_desk.changes import who
+from penchant_desk.changes import names_of_people
 from penchant_desk.comparing import SHOWN, ComparedList, rows_of
 from penchant_desk.drafts import JSON, OPEN, draft_called, keep_in_draft, needs_review, own_draft
 from penchant_desk.moments import moment_in
@@ -76,12 +75,12 @@ class RowForm:
 
 async def placements(visit: PageVisit) -> DeskPage:
     """Show the rows of a source."""
-    rows, _ = await rows_and_settings(visit)
+    (rows, _), who = await asyncio.gather(rows_and_settings(visit), names_of_people(visit))
     values = {
         "source": visit.source,
         "rows": [(each, KIND_WORDS[each["placement"]["kind"]]) for each in rows.values()],
         "most": MAX_ROWS,
-        "who": partial(who, visit.session),
+        "who": who,
         "notice": _SAID.get(visit.text("said")),
     }
     return DeskPage(template="placements.html", values=values)
@@ -323,10 +322,11 @@ class _RowPage:
         if row.faults and row.preview is None:
             # The JSON stays as it was typed until the fields say a row.
             row = replace(row, json=form.text("json") or row.json, json_seen=form.text("json-seen"))
-        versions, stopped, people, listing, titles = await asyncio.gather(
+        versions, stopped, people, who, listing, titles = await asyncio.gather(
             self._versions(name),
             self._stopped(name),
             self._people(),
+            names_of_people(visit),
             visit.client.send(request_of("GET", "/{source}/drafts", JSON, visit.source)),
             visit.client.send(operations.list_titles(visit.source)),
         )
@@ -359,7 +359,7 @@ class _RowPage:
             "titles": [each.label for each in titles.titles],
             "preview": row.preview,
             "theirs": theirs,
-            "who": partial(who, visit.session),
+            "who": who,
             "own_draft": next((each for each in waiting if name and each["name"] == own), None),
             "opened_draft": visit.text("draft") or form.text("into"),
             "drafts": [(each["name"], each.get("title") or each["name"]) for each in waiting],

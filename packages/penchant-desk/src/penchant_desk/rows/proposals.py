@@ -4,13 +4,12 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
 from penchant_client import ServiceError, flows, operations
 from penchant_client.records import DraftEffect, EffectFigures, PreviewedList, PreviewedPlacement, Settings
 from penchant_client.requests import encode, request_of
-from penchant_desk.changes import who
+from penchant_desk.changes import names_of_people
 from penchant_desk.comparing import ComparedList, rows_of
 from penchant_desk.drafts import JSON, LISTS, OPEN, STATES, STEPS, DraftBody, get_list, needs_review
 from penchant_desk.moments import moment_in
@@ -109,7 +108,9 @@ class ShownEffect:
 
 async def proposals(visit: PageVisit) -> DeskPage:
     """Show the drafts of a source: those that wait, and those that are over."""
-    listing, settings = await visit.ask(_listing(visit.source), operations.get_settings(visit.source))
+    (listing, settings), who = await asyncio.gather(
+        visit.ask(_listing(visit.source), operations.get_settings(visit.source)), names_of_people(visit)
+    )
     drafts = listing["drafts"]
     values = {
         "source": visit.source,
@@ -117,7 +118,7 @@ async def proposals(visit: PageVisit) -> DeskPage:
         "over": [each for each in drafts if each["state"] not in OPEN][:MAX_SHOWN],
         "states": STATES,
         "steps": STEPS,
-        "who": partial(who, visit.session),
+        "who": who,
         "notice": _SAID.get(visit.text("said")),
         "four_eyes": needs_review(settings),
     }
@@ -220,8 +221,9 @@ def _faults(error: ServiceError | PageProblem | None) -> Sequence[str]:
 async def _page(
     visit: PageVisit, draft: DraftBody, *, look: str = "", error: ServiceError | PageProblem | None = None
 ) -> DeskPage:
-    settings, *listings = await visit.ask(
-        _raw_settings(visit.source), *([list_rows(visit.source)] if visit.may("placements") else [])
+    (settings, *listings), who = await asyncio.gather(
+        visit.ask(_raw_settings(visit.source), *([list_rows(visit.source)] if visit.may("placements") else [])),
+        names_of_people(visit),
     )
     rows = [each for listing in listings for each in listing["placements"]]
     effect = Section()
@@ -240,7 +242,7 @@ async def _page(
         "unseen": unseen_edits(shown, visit.form.all("saw")) if code == "draft-changed" else {},
         "state": STATES[draft["state"]],
         "steps": STEPS,
-        "who": partial(who, visit.session),
+        "who": who,
         "is_open": draft["state"] in OPEN,
         "is_own": visit.session.key_id in draft["writers"],
         "four_eyes": settings.get("fourEyes") is True,

@@ -1,7 +1,7 @@
 """Handlers of a row's results: what its variants showed and what came of it, in sentences first, then in pictures."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ from msgspec import UnsetType
 
 from penchant_client.records import CoursePoint, InteractionType, Interval, PlacementResults, VariantResult
 from penchant_client.requests import request_of
-from penchant_desk.changes import who
+from penchant_desk.changes import names_of_people
 from penchant_desk.drafts import needs_review
 from penchant_desk.problems import PageProblem
 from penchant_desk.rows.courses import COURSE_HEIGHT, COURSE_WIDTH, CourseLines, course_picture, is_told
@@ -86,12 +86,14 @@ class PositionRow:
 async def results(visit: PageVisit) -> DeskPage:
     """Show the results of a row, of the days and by the success that the query names."""
     name = visit.text("name")
-    (rows, settings), read = await asyncio.gather(rows_and_settings(visit), section(_read(visit, name)))
+    (rows, settings), read, who = await asyncio.gather(
+        rows_and_settings(visit), section(_read(visit, name)), names_of_people(visit)
+    )
     row = rows.get(name)
     if row is None:
         raise unknown_row(name)
     members, found = row["placement"], read.value
-    variants = [] if found is None else _variants(visit, found)
+    variants = [] if found is None else _variants(visit, found, who)
     shown = sum(each.result.shown for each in variants)
     values = {
         "source": visit.source,
@@ -166,20 +168,20 @@ async def _read(visit: PageVisit, name: str) -> PlacementResults:
     return await visit.client.send(request_of("GET", template, PlacementResults, visit.source, name, options=options))
 
 
-def _variants(visit: PageVisit, found: PlacementResults) -> list[ShownVariant]:
+def _variants(visit: PageVisit, found: PlacementResults, who: Callable[[str], str]) -> list[ShownVariant]:
     """Return the variants, the base first."""
     # The service's day, unless others were asked for.
     today = datetime.now(UTC).date() if visit.text("to") else date.fromisoformat(found.last)
     ordered = sorted(found.variants, key=lambda each: (each.difference is not None, each.variant))
-    return [_with_end(visit, _variant(each, found, today)) for each in ordered]
+    return [_with_end(who, _variant(each, found, today)) for each in ordered]
 
 
-def _with_end(visit: PageVisit, shown: ShownVariant) -> ShownVariant:
+def _with_end(who: Callable[[str], str], shown: ShownVariant) -> ShownVariant:
     """Return a variant with when and by whom it was taken out of its row, if it was."""
     stop, said = shown.result.stop, shown.statement
     if isinstance(stop, UnsetType) or stop.reason != "edited" or said is None:
         return shown
-    by = "Somebody" if isinstance(stop.by, UnsetType) else who(visit.session, stop.by)
+    by = "Somebody" if isinstance(stop.by, UnsetType) else who(stop.by)
     ended = f"{by} ended it on {_minute(stop.timestamp)} UTC."
     return replace(shown, statement=replace(said, behind=f"{ended} {said.behind}"))
 
