@@ -110,6 +110,7 @@ SAMPLES: dict[str, Any] = {
         attributes={"year": AttributeSettings(pointer="/year", type="integer")},
         attribution_window_hours=3,
         image_attribute="/poster",
+        time_zone="Europe/Berlin",
         public_extras=["poster"],
         public_cards=True,
         words=WordSettings(keep=30),

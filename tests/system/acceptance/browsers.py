@@ -171,7 +171,7 @@ class Window:
         self.open("sign-in")
         self.page.get_by_label("API key").fill(key)
         self.page.get_by_role("button", name="Sign in").click()
-        self.page.wait_for_url(re.compile(rf"{HOME}(/keys)?$"))
+        self.page.wait_for_url(re.compile(rf"{HOME}(/keys|/desk\?.*)?$"))
 
     def be_signed_in(self, key: str) -> None:
         """Take the cookies of somebody who has signed in with a key, which spares three pages."""

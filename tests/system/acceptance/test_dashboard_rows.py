@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -82,17 +84,50 @@ def test_the_preview_follows_the_form_as_it_changes_and_nothing_is_stored(openin
     assert server.client.get("/works/placements/full").json() == FULL
 
 
-@pytest.mark.parametrize("scripts", (True, False), ids=["with scripts", "without scripts"])
+NEW_YORK = {"timezone_id": "America/New_York"}
+
+
+@pytest.mark.parametrize(
+    "options", ({}, {"java_script_enabled": False}, NEW_YORK), ids=["with scripts", "without scripts", "far away"]
+)
 def test_a_browser_gives_a_form_back_as_it_was_to_the_last_byte(
-    opening: Opening, server: Server, *, scripts: bool
+    opening: Opening, server: Server, options: dict[str, Any]
 ) -> None:
     before = server.client.get("/works/placements/full").content
-    page = opening(java_script_enabled=scripts).open("placement", source="works", name="full")
+    page = opening(**options).open("placement", source="works", name="full")
 
     page.get_by_role("button", name="Publish").click()
     page.get_by_text("Published: the next request goes by it.").wait_for()
 
     assert server.client.get("/works/placements/full").content == before
+
+
+def test_moments_are_those_of_the_readers_own_clock(opening: Opening) -> None:
+    def told(**options: Any) -> tuple[str, str]:
+        page = opening(**options).open("placement", source="works", name="full")
+        moment = page.locator("#versions ~ form time").first
+        return moment.inner_text(), moment.get_attribute("title") or ""
+
+    text, title = told(**NEW_YORK)
+    plain, _ = told(java_script_enabled=False)
+
+    here = datetime.fromisoformat(plain.replace(" UTC", "Z")).astimezone(ZoneInfo("America/New_York"))
+    assert (text, title) == (f"{here:%Y-%m-%d %H:%M}", plain)
+
+
+def test_a_pin_ends_by_the_readers_own_clock(opening: Opening, server: Server) -> None:
+    page = opening(**NEW_YORK).open("placement", source="works", name="plain")
+    page.get_by_text("Times are those of America/New_York").wait_for()
+
+    page.get_by_label("Piece 1").fill("Dune")
+    page.get_by_label("Place 1").fill("2")
+    page.get_by_label("Until 1").fill("2099-07-06T20:00")
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_text("Published: the next request goes by it.").wait_for()
+
+    assert page.get_by_label("Until 1").input_value() == "2099-07-06T20:00"
+    stored = server.client.get("/works/placements/plain").json()
+    assert stored["pins"] == [{"id": "dune", "position": 2, "until": "2099-07-07T00:00:00Z"}]
 
 
 def test_settings_are_compared_for_those_who_did_most_as_one_types(opening: Opening, server: Server) -> None:

@@ -648,6 +648,7 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     image_attribute: str | UnsetType = UNSET
     public_extras: Sequence[str] | bool | UnsetType = UNSET
     vocabulary: VocabularySettings | UnsetType = UNSET
+    time_zone: str | UnsetType = UNSET
     attribution_window_hours: int | UnsetType = UNSET
     public_cards: bool | UnsetType = UNSET
     four_eyes: bool | UnsetType = UNSET

@@ -18,6 +18,7 @@ from penchant_desk.drafts import (
     list_in_draft,
     row_in_draft,
 )
+from penchant_desk.moments import interface_moment
 from penchant_desk.pieces import piece_tiles
 from penchant_desk.problems import invalid
 from penchant_desk.site import HOME, PageVisit, Redirect
@@ -115,17 +116,16 @@ def _asked(visit: PageVisit, back: str, piece_id: str) -> dict[str, Any]:
 
 
 def pin_in(visit: PageVisit, piece_id: str) -> Mapping[str, Any]:
-    """Return the pin that a form asks for, by the members of the interface; moments are UTC.
+    """Return the pin that a form asks for, by the members of the interface.
 
     Raises:
-        PageProblem: its place is no number.
+        PageProblem: its place is no number, or nothing is known of its time zone.
     """
     place = visit.form.text("position").strip()
     if not place.isdecimal() or len(place) > 3:
         raise invalid("Found no place; 1 is the first.")
     moments = {name: visit.form.text(name).strip() for name in ("from", "until")}
-    # A field of a moment gives minutes, and no zone.
-    given = {name: f"{text}:00Z" if text.count(":") == 1 else f"{text}Z" for name, text in moments.items() if text}
+    given = {name: interface_moment(text, visit.form_zone()) for name, text in moments.items() if text}
     return {"id": piece_id, "position": int(place), **given}
 
 

@@ -4,6 +4,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from penchant_desk.moments import clock_text, interface_moment, time_element
+
 SHORT = 80
 """Characters of an id or label in a list; the page about the piece shows all of them."""
 
@@ -72,9 +78,22 @@ def score(value: float) -> str:
     return f"{value:.4f}"
 
 
-def moment(time: datetime) -> str:
-    """Return a moment to the minute, UTC."""
-    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+@pass_context
+def moment(context: Context, time: datetime | str, *, seconds: bool = False) -> Markup:
+    """Return a moment in the zone of the page (`time_element`)."""
+    return time_element(time, context.get("zone", UTC), seconds=seconds)
+
+
+@pass_context
+def moment_text(context: Context, time: datetime | str) -> str:
+    """Return a moment in the zone of the page, as a text for attributes."""
+    return clock_text(time, context.get("zone", UTC))
+
+
+@pass_context
+def utc_of(context: Context, text: str) -> str | None:
+    """Return the moment of a field of the page, as the interface has it; ``None`` of a blank one."""
+    return interface_moment(text, context.get("zone", UTC)) if text else None
 
 
 def day(number: int | str) -> str:
@@ -95,6 +114,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "points": points,
     "score": score,
     "moment": moment,
+    "moment_text": moment_text,
+    "utc_of": utc_of,
     "weekday": weekday,
     "day": day,
     "language": language,

@@ -1,13 +1,15 @@
-"""What the desk brings to the service: the application at ``/-/dashboard``."""
+"""What the desk brings to the service: the application at ``/-/dashboard``, and the time zone of a source's pages."""
 
+import functools
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pluggy import HookimplMarker
 
 if TYPE_CHECKING:
     from penchant.hooks import Mount
     from penchant.settings import NodeSettings
+    from penchant.wire.fields import Record
 
 implementation = HookimplMarker("penchant")
 
@@ -23,3 +25,36 @@ def mount(settings: "NodeSettings") -> Iterable["Mount"]:
     from penchant_desk.site import HOME  # noqa: PLC0415  # as above
 
     return (Mount(HOME, DeskApplication(MountedEntrance.of_scope)),)
+
+
+@implementation
+def source_settings() -> Iterable[type["Record"]]:
+    """Return the setting of the desk."""
+    return (desk_settings(),)
+
+
+@functools.cache
+def desk_settings() -> type["Record"]:
+    """Return what a source settles for its pages; made here, since the desk runs without the service, too."""
+    from penchant.wire.fields import Description, Example, Label, Record, text  # noqa: PLC0415  # as above
+    from penchant_desk.moments import MAX_ZONE, zone_called  # noqa: PLC0415  # as above
+
+    def problem_of(name: str) -> str | None:
+        is_known = len(name) <= MAX_ZONE and zone_called(name) is not None
+        return None if is_known else f"Found another time zone; {accepted} is accepted."
+
+    accepted = "one of the IANA database, such as Europe/Berlin,"
+    schema = {"type": "string", "minLength": 1, "maxLength": MAX_ZONE}
+
+    class DeskSettings(Record, frozen=True, kw_only=True, rename="camel"):
+        """The ``time_zone`` in which pages write moments where the reader's is not known."""
+
+        time_zone: Annotated[
+            str,
+            text(problem_of, accepted, schema),
+            Description("The IANA time zone of pages of the dashboard, where the browser's is not known."),
+            Label("Time zone of pages, where the browser's is not known"),
+            Example("Europe/Berlin"),
+        ] = "UTC"
+
+    return DeskSettings

@@ -6,6 +6,7 @@ Nothing that a page shows is taken for markup, and nothing on it comes from else
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from functools import cached_property
 from html import unescape
 from importlib import resources
@@ -13,12 +14,14 @@ from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec import UnsetType
 
 from penchant_client import AsyncClient, ClientError, ServiceError, operations
 from penchant_client.records import ProblemFault
 from penchant_client.requests import Request
 from penchant_desk.filters import FILTERS
 from penchant_desk.images import image_sources
+from penchant_desk.moments import ZONE, zone_called
 from penchant_desk.problems import PageProblem, invalid, unknown_page
 from penchant_desk.requests import FormFields, PageRequest, PageResponse, mark_of
 from penchant_desk.sessions import VIEWER, DeskSession, Entrance
@@ -112,6 +115,21 @@ class PageVisit:
         """The name of the source that a page is about; raises `PageProblem` where there is none."""
         return _required(self.text("source"), MAX_NAME_LENGTH)
 
+    def zone(self, setting: str | UnsetType | None) -> tzinfo:
+        """Return the zone of a page: that of the form which it answers, or else of the source's setting, or UTC."""
+        return self.form_zone() if self._zone_name else zone_called(setting or "") or UTC
+
+    @property
+    def _zone_name(self) -> str:
+        return self.form.text(ZONE) or self.text(ZONE)
+
+    def form_zone(self) -> tzinfo:
+        """Return the zone of the fields of a form, or a query; UTC where it says none; raises `PageProblem`."""
+        zone = zone_called(self._zone_name or "UTC")
+        if zone is None:
+            raise invalid("Found another time zone; one of the IANA database, such as Europe/Berlin, is accepted.")
+        return zone
+
     def may_edit(self, feature: str) -> bool:
         """Return whether the visitor may change what a feature of the key's plan is about."""
         return self.may(feature) and self.session.role != VIEWER
@@ -162,6 +180,7 @@ class DeskSite:
             "features": FEATURES,
             "max_searched": MAX_ID_LENGTH,
             "searched": "",
+            "zone": UTC,
         }
         return templates
 

@@ -113,7 +113,7 @@ async def audit(visit: PageVisit) -> DeskPage:
     try:
         options = {name: text for name, text in given.items() if text}
         if given["before"]:
-            options["before"] = _before(given["before"])
+            options["before"] = _before(visit, given["before"])
         log = await visit.client.audit(limit=ENTRIES, **options)
         entries, following = log.entries, log.next
     except (ServiceError, PageProblem) as error:
@@ -123,11 +123,11 @@ async def audit(visit: PageVisit) -> DeskPage:
     lines = [
         (each, who(visit.session, each.actor, each.actor_name), *_done(each.action, each.subject)) for each in entries
     ]
-    values = given | {"entries": lines, "next": following, "fault": fault}
+    values = given | {"zone": visit.form_zone(), "entries": lines, "next": following, "fault": fault}
     return DeskPage(template="audit.html", values=values, status=422 if fault else 200)
 
 
-def _before(text: str) -> str:
+def _before(visit: PageVisit, text: str) -> str:
     """Return the moment before which entries are shown, of a browser's field or a link to the next page."""
     if text.isdecimal():
         return text
@@ -137,7 +137,7 @@ def _before(text: str) -> str:
         moment = None
     if moment is not None and moment.tzinfo is not None:
         return text
-    return moment_in(text).isoformat()
+    return moment_in(text, visit.form_zone()).isoformat()
 
 
 def _done(action: str, subject: str) -> tuple[str, str, str]:

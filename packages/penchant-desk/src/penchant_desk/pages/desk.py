@@ -157,6 +157,7 @@ async def desk(visit: PageVisit) -> DeskPage:
     )
     values = {
         "source": source,
+        "zone": visit.zone(settings.time_zone),
         "done": done,
         "today": date.fromisoformat(activity.days[-1].day),
         "figures": figures,

@@ -126,6 +126,7 @@ async def _page(
     vocabulary = EditedVocabulary.of(live)
     values = {
         "source": findings.source,
+        "zone": visit.zone(live.get("timeZone")),
         "pieces": findings.pieces,
         "findings": findings,
         "cards": await piece_tiles(visit, msgspec.convert(live, Settings), _examples(findings)),

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 import msgspec
+from markupsafe import Markup
 
 from penchant_client import ServiceError, operations
 from penchant_client.answers import StoredPlacement, StoredPlacements
@@ -15,7 +16,7 @@ from penchant_client.requests import request_of
 from penchant_desk.changes import who
 from penchant_desk.changing import done_notice
 from penchant_desk.drafts import JSON, draft_choice, get_list
-from penchant_desk.filters import moment
+from penchant_desk.moments import time_element
 from penchant_desk.pieces import offered_titles, tile_of
 from penchant_desk.reasons import ReasonedList, list_values
 from penchant_desk.site import DeskPage, PageVisit
@@ -75,16 +76,19 @@ async def piece(visit: PageVisit) -> DeskPage:
         request_of("GET", "/{source}/content/{contentID}", str, visit.source, piece_id),
         operations.get_settings(visit.source),
     )
-    stored = msgspec.json.decode(body, type=Piece)
+    stored, zone = msgspec.json.decode(body, type=Piece), visit.zone(settings.time_zone)
     (hidden, is_boosted), choice, titles, done, (rows, words, listed) = await asyncio.gather(
         _curation(visit, piece_id),
         draft_choice(visit, settings),
         offered_titles(visit),
         done_notice(visit, settings),
-        asyncio.gather(_rows(visit, piece_id), _words(visit, settings, stored), _neighbours(visit, settings, piece_id)),
+        asyncio.gather(
+            _rows(visit, piece_id, zone), _words(visit, settings, stored), _neighbours(visit, settings, piece_id)
+        ),
     )
     values = {
         "source": visit.source,
+        "zone": zone,
         "id": piece_id,
         "card": tile_of(stored, settings, visit.entrance.image_hosts),
         "done": done,
@@ -179,13 +183,13 @@ def _keywords(terms: Sequence[tuple[str, str, int]]) -> Mapping[str, Sequence[We
     return categories
 
 
-async def _rows(visit: PageVisit, piece_id: str) -> Mapping[str, Any]:
+async def _rows(visit: PageVisit, piece_id: str, zone: tzinfo) -> Mapping[str, Any]:
     """Return where a piece stands in the first rows of a source, those where it stands before the others."""
     if not visit.may("placements"):
         return {"rows": (), "more_rows": 0, "seen": None, "is_counted": False}
     request = request_of("GET", "/{source}/placements", StoredPlacements, visit.source, options={"content": piece_id})
     listing = await visit.client.send(request)
-    rows = await asyncio.gather(*(_row(visit, each, piece_id) for each in listing.placements[:MAX_ROWS]))
+    rows = await asyncio.gather(*(_row(visit, each, piece_id, zone) for each in listing.placements[:MAX_ROWS]))
     return {
         "rows": sorted(rows, key=lambda each: (each.pinned is None, each.place is None, each.place or 0, each.title)),
         "more_rows": max(0, len(listing.placements) - MAX_ROWS),
@@ -194,14 +198,14 @@ async def _rows(visit: PageVisit, piece_id: str) -> Mapping[str, Any]:
     }
 
 
-async def _row(visit: PageVisit, version: StoredPlacement, piece_id: str) -> RowOfPiece:
+async def _row(visit: PageVisit, version: StoredPlacement, piece_id: str, zone: tzinfo) -> RowOfPiece:
     pins = version.placement.pins or ()
     pin = next((each for each in pins if each["id"] == piece_id), None)
     shown = await _shown(visit, version.name)
     told = "" if shown is None else "for somebody unknown"
     if pin is not None:
         ends = pin.get("until")
-        told = "pinned" if ends is None else f"pinned until {moment(datetime.fromisoformat(ends))} UTC"
+        told = "pinned" if ends is None else Markup("pinned until {}").format(time_element(ends, zone))
     return RowOfPiece(
         name=version.name,
         title=version.placement.title or version.name,

@@ -63,8 +63,9 @@ _CHECKS = (
     SettingField("fourEyes", "Who wrote a draft may not publish it"),
 )
 _TEXTS = (SettingField("imageAttribute", "Pointer to the picture's address in extras", 500),)
+_ZONES = (SettingField("timeZone", "Time zone of pages, where the browser's is not known", 64),)
 _CHOICES = (SettingField("order", "The order of likes"),)
-PLAIN_FIELDS: Sequence[SettingField] = (*_NUMBERS, *_CHECKS, *_TEXTS, *_CHOICES)
+PLAIN_FIELDS: Sequence[SettingField] = (*_NUMBERS, *_CHECKS, *_TEXTS, *_ZONES, *_CHOICES)
 """The settings that a form has a plain field for, in the order of their labels; it keeps all others as they are."""
 _CHOICE_NAMES = {
     "order": {
@@ -231,7 +232,7 @@ def _given(form: FormFields) -> dict[str, Any]:
     }
     given |= {each.key: bool(form.text(each.key)) for each in _CHECKS}
     given["words"] = _words(form)
-    given |= {each.key: form.text(each.key).strip() or None for each in (*_TEXTS, *_CHOICES)}
+    given |= {each.key: form.text(each.key).strip() or None for each in (*_TEXTS, *_ZONES, *_CHOICES)}
     names = [each.key for each in _NUMBERS]
     return given | dict.fromkeys(names) | form.numbers(names)
 
@@ -337,6 +338,7 @@ async def _page(
         "numbers": _NUMBERS,
         "checks": _CHECKS,
         "texts": _TEXTS,
+        "zones": _ZONES,
         "choices": _CHOICES,
         "choice_names": _CHOICE_NAMES,
         "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},

@@ -1,5 +1,6 @@
 """The card of a row: what it is and does, for everybody."""
 
+from dataclasses import replace
 from urllib.parse import quote
 
 from penchant_client import operations
@@ -24,7 +25,8 @@ async def card(visit: PageVisit) -> DeskPage:
     if settings.public_cards is True:
         places = "/".join(quote(each, safe="") for each in (account.account, visit.source, name))
         open_at = f"{visit.entrance.base_path}/-/cards/{places}"
-    return _page(found, is_public=False, source=visit.source, open_at=open_at)
+    page = _page(found, is_public=False, source=visit.source, open_at=open_at)
+    return replace(page, values={**page.values, "zone": visit.zone(settings.time_zone)})
 
 
 async def public_card(visit: PageVisit) -> DeskPage:

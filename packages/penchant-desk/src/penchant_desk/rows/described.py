@@ -28,7 +28,7 @@ ALWAYS_OPEN = frozenset(
 HINTS: Mapping[str, str] = {
     "catalogs": "Several with commas; none: any.",
     "filter": "All together have to hold. Several values with commas.",
-    "pins": "Shown at their place, while it is their time (UTC), to everybody who may see them and has not yet.",
+    "pins": "Shown at their place, while it is their time, to everybody who may see them and has not yet.",
     "quotas": "What comes late otherwise is put among the first, as late as it can.",
     "boosts": "Above 1 sooner, below 1 later.",
     "variants": "Shown to a part of all people, chosen by chance; all others see the row as it is. Nothing is tried "

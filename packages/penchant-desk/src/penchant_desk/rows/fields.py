@@ -10,12 +10,13 @@ whose row is as it was written: what a form cannot express stays as it is (``kep
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import msgspec
 
 from penchant_client.requests import encode
+from penchant_desk.moments import field_text, interface_moment
 from penchant_desk.requests import FormFault, number_in
 from penchant_desk.rows.clauses import (
     Attributes,
@@ -58,6 +59,8 @@ class FormContext:
     """Which piece a text means."""
     unknown: Mapping[str, str] = field(default_factory=dict)
     """What is wrong with a text that means no piece."""
+    zone: tzinfo = UTC
+    """In which zone the moments of fields are."""
 
     def name(self, piece_id: Any) -> str:
         """Return what a piece is called."""
@@ -272,7 +275,7 @@ def _quota(row: tuple[str, ...], where: str, context: FormContext, faults: list[
 
 
 def _pin_row(entry: Mapping[str, Any], context: FormContext) -> tuple[str, ...]:
-    times = (_moment_text(entry.get(name)) for name in ("from", "until"))
+    times = (_moment_text(entry.get(name), context.zone) for name in ("from", "until"))
     return (context.name(entry.get("id")), encode(entry.get("position")).decode(), *times)
 
 
@@ -280,25 +283,15 @@ def _pin(row: tuple[str, ...], where: str, context: FormContext, faults: list[Fo
     piece, position, begins, ends = row
     found: dict[str, Any] = {"id": context.id(piece.strip(), f"{where}/id", faults), "position": number_in(position)}
     times = {"from": begins.strip(), "until": ends.strip()}
-    return found | {name: _moment(text) for name, text in times.items() if text}
+    return found | {name: interface_moment(text, context.zone) for name, text in times.items() if text}
 
 
-def _moment_text(value: Any) -> str:
-    """Return a moment as browsers write it, in UTC: as short as it can be."""
+def _moment_text(value: Any, zone: tzinfo) -> str:
+    """Return a moment as browsers write it, as short as it can be."""
     try:
-        moment = datetime.fromisoformat(value).astimezone(UTC)
-    except (TypeError, ValueError):
+        return field_text(datetime.fromisoformat(value), zone)
+    except (TypeError, ValueError, OverflowError):
         return "" if value is None else str(value)
-    written = moment.isoformat(timespec="milliseconds").removesuffix("+00:00")
-    return written.rstrip("0").rstrip(".").removesuffix(":00")
-
-
-def _moment(text: str) -> str:
-    """Return a moment as the interface has it, of what a browser sends: a day stands for its beginning."""
-    text = text.removesuffix("Z")
-    if "T" not in text:
-        text += "T00:00"
-    return f"{text}{':00' if text.count(':') == 1 else ''}Z"
 
 
 _VARIED = ("kind", "diversity", "rotation")

@@ -24,7 +24,10 @@ async def context_of(visit: PageVisit, settings: Settings, members: Mapping[str,
     labels = await _labels(visit, [*ids[:MAX_NAMED], *asked])
     names = shown_names(ids, {each: label for each, label in labels.items() if label is not None})
     context = FormContext(
-        attributes=settings.attributes or {}, names=names, ids={name: piece_id for piece_id, name in names.items()}
+        attributes=settings.attributes or {},
+        names=names,
+        ids={name: piece_id for piece_id, name in names.items()},
+        zone=visit.zone(settings.time_zone),
     )
     found: dict[str, str] = {}
     unknown: dict[str, str] = {}

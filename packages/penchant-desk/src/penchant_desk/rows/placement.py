@@ -75,12 +75,13 @@ class RowForm:
 
 async def placements(visit: PageVisit) -> DeskPage:
     """Show the rows of a source."""
-    (rows, _), who = await asyncio.gather(rows_and_settings(visit), names_of_people(visit))
+    (rows, settings), who = await asyncio.gather(rows_and_settings(visit), names_of_people(visit))
     values = {
         "source": visit.source,
         "rows": [(each, KIND_WORDS[each["placement"]["kind"]]) for each in rows.values()],
         "most": MAX_ROWS,
         "who": who,
+        "zone": visit.zone(settings.time_zone),
         "notice": _SAID.get(visit.text("said")),
     }
     return DeskPage(template="placements.html", values=values)
@@ -155,7 +156,7 @@ class _RowPage:
             return await self._faulty(row, _row_faults(error, f"/placements/{place}"))
         try:
             if do == "schedule":
-                at = moment_in(form.text("at")).isoformat()
+                at = moment_in(form.text("at"), visit.form_zone()).isoformat()
                 await visit.client.send(flows.schedule_draft(visit.source, into, at, revision=saved["revision"]))
         except PageProblem as error:
             return await self._shown(await self._refused(row, [f"at: {error.detail}"]), status=422)
@@ -360,6 +361,7 @@ class _RowPage:
             "preview": row.preview,
             "theirs": theirs,
             "who": who,
+            "zone": row.context.zone,
             "own_draft": next((each for each in waiting if name and each["name"] == own), None),
             "opened_draft": visit.text("draft") or form.text("into"),
             "drafts": [(each["name"], each.get("title") or each["name"]) for each in waiting],

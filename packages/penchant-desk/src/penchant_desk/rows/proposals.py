@@ -119,6 +119,7 @@ async def proposals(visit: PageVisit) -> DeskPage:
         "states": STATES,
         "steps": STEPS,
         "who": who,
+        "zone": visit.zone(settings.time_zone),
         "notice": _SAID.get(visit.text("said")),
         "four_eyes": needs_review(settings),
     }
@@ -193,7 +194,7 @@ async def _done(visit: PageVisit, name: str, do: str) -> str:
         case "publish":
             outcome = await send(operations.publish_draft(source, name, force=force, revision=seen))
         case "schedule":
-            await send(flows.schedule_draft(source, name, _moment(form.text("at")), revision=seen))
+            await send(flows.schedule_draft(source, name, _moment(visit, form.text("at")), revision=seen))
         case "unschedule":
             await send(flows.schedule_draft(source, name, None, revision=seen))
         case "undo":
@@ -205,9 +206,9 @@ async def _done(visit: PageVisit, name: str, do: str) -> str:
     return "merged" if outcome is not None and (outcome.blacklist or outcome.whitelist) else _DONE[do]
 
 
-def _moment(text: str) -> str:
+def _moment(visit: PageVisit, text: str) -> str:
     try:
-        return moment_in(text).isoformat()
+        return moment_in(text, visit.form_zone()).isoformat()
     except PageProblem as error:
         raise invalid(f"at: {error.detail}") from None
 
@@ -243,6 +244,7 @@ async def _page(
         "state": STATES[draft["state"]],
         "steps": STEPS,
         "who": who,
+        "zone": visit.zone(settings.get("timeZone")),
         "is_open": draft["state"] in OPEN,
         "is_own": visit.session.key_id in draft["writers"],
         "four_eyes": settings.get("fourEyes") is True,

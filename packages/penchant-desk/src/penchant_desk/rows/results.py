@@ -3,15 +3,17 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
+from markupsafe import Markup
 from msgspec import UnsetType
 
 from penchant_client.records import CoursePoint, InteractionType, Interval, PlacementResults, VariantResult
 from penchant_client.requests import request_of
 from penchant_desk.changes import names_of_people
 from penchant_desk.drafts import needs_review
+from penchant_desk.moments import time_element
 from penchant_desk.problems import PageProblem
 from penchant_desk.rows.courses import COURSE_HEIGHT, COURSE_WIDTH, CourseLines, course_picture, is_told
 from penchant_desk.rows.stored import propose_row, put_row, rows_and_settings, version_of
@@ -92,11 +94,12 @@ async def results(visit: PageVisit) -> DeskPage:
     row = rows.get(name)
     if row is None:
         raise unknown_row(name)
-    members, found = row["placement"], read.value
-    variants = [] if found is None else _variants(visit, found, who)
+    members, found, zone = row["placement"], read.value, visit.zone(settings.time_zone)
+    variants = [] if found is None else _variants(visit, found, zone, who)
     shown = sum(each.result.shown for each in variants)
     values = {
         "source": visit.source,
+        "zone": zone,
         "name": name,
         "title": members.get("title") or name,
         "notice": _STALE if visit.text("said") == "stale" else None,
@@ -168,38 +171,34 @@ async def _read(visit: PageVisit, name: str) -> PlacementResults:
     return await visit.client.send(request_of("GET", template, PlacementResults, visit.source, name, options=options))
 
 
-def _variants(visit: PageVisit, found: PlacementResults, who: Callable[[str], str]) -> list[ShownVariant]:
+def _variants(visit: PageVisit, found: PlacementResults, zone: tzinfo, who: Callable[[str], str]) -> list[ShownVariant]:
     """Return the variants, the base first."""
     # The service's day, unless others were asked for.
     today = datetime.now(UTC).date() if visit.text("to") else date.fromisoformat(found.last)
     ordered = sorted(found.variants, key=lambda each: (each.difference is not None, each.variant))
-    return [_with_end(who, _variant(each, found, today)) for each in ordered]
+    return [_with_end(zone, who, _variant(each, found, today, zone)) for each in ordered]
 
 
-def _with_end(who: Callable[[str], str], shown: ShownVariant) -> ShownVariant:
+def _with_end(zone: tzinfo, who: Callable[[str], str], shown: ShownVariant) -> ShownVariant:
     """Return a variant with when and by whom it was taken out of its row, if it was."""
     stop, said = shown.result.stop, shown.statement
     if isinstance(stop, UnsetType) or stop.reason != "edited" or said is None:
         return shown
     by = "Somebody" if isinstance(stop.by, UnsetType) else who(stop.by)
-    ended = f"{by} ended it on {_minute(stop.timestamp)} UTC."
-    return replace(shown, statement=replace(said, behind=f"{ended} {said.behind}"))
+    behind = Markup("{} ended it on {}. {}").format(by, time_element(stop.timestamp, zone), said.behind)
+    return replace(shown, statement=replace(said, behind=behind))
 
 
-def _variant(result: VariantResult, results: PlacementResults, today: date) -> ShownVariant:
+def _variant(result: VariantResult, results: PlacementResults, today: date, zone: tzinfo) -> ShownVariant:
     if isinstance(result.course, UnsetType):
         return ShownVariant(result=result, statement=None, points=(), picture=None)
     difference = result.difference if result.course and is_told(result.course[-1]) else None
-    said = _too_early(result, results, today) if difference is None else _told(result, difference, results)
+    said = _too_early(result, results, today) if difference is None else _told(result, difference, results, zone)
     points = [each for each in result.course if is_told(each)]
     return ShownVariant(result=result, statement=said, points=points, picture=course_picture(result.course))
 
 
-def _minute(timestamp: str) -> str:
-    return timestamp[:16].replace("T", " ")
-
-
-def _told(result: VariantResult, difference: Interval, results: PlacementResults) -> VariantStatement:
+def _told(result: VariantResult, difference: Interval, results: PlacementResults, zone: tzinfo) -> VariantStatement:
     """Return what may be said of a variant of which there is enough."""
     name, what = result.variant, _what(results.counted)
     against = "the row as it is" if results.base == BASE else f"“{results.base}”"
@@ -224,7 +223,8 @@ def _told(result: VariantResult, difference: Interval, results: PlacementResults
     sentence = f"Of every 1,000 pieces that “{name}” shows {size} {what}."
     is_stopped = result.variant in results.stopped
     if is_stopped:
-        behind += f" {_why_off(result)} The people in it see the row as it is again, until another version."
+        after = "The people in it see the row as it is again, until another version."
+        behind = Markup("{} {} {}").format(behind, _why_off(result, zone), after)
     return VariantStatement(
         verdict=f"Certainly {result.verdict}{', stopped by itself' if is_stopped else ''}",
         kind=result.verdict,
@@ -233,13 +233,13 @@ def _told(result: VariantResult, difference: Interval, results: PlacementResults
     )
 
 
-def _why_off(result: VariantResult) -> str:
+def _why_off(result: VariantResult, zone: tzinfo) -> str:
     """Return since when a variant is off that was certainly worse, and how much worse it was then."""
     stop = result.stop
     if isinstance(stop, UnsetType) or isinstance(stop.difference, UnsetType):
         return "So it is off."
     then = _between(round(stop.difference.lower * _MILLE), round(stop.difference.upper * _MILLE))
-    return f"It stopped on {_minute(stop.timestamp)} UTC, when it was {then}."
+    return Markup("It stopped on {}, when it was {}.").format(time_element(stop.timestamp, zone), then)
 
 
 def _too_early(result: VariantResult, results: PlacementResults, today: date) -> VariantStatement:

@@ -88,6 +88,32 @@ for (const list of document.querySelectorAll("[data-order]")) {
 // Returns what is at an address; null where another one was asked for meanwhile, the page was left, or no answer came.
 const textOf = (address, options) => fetch(address, options).then((answer) => answer.text()).catch(() => null);
 
+// Says moments in the zone of the browser: those of the page, and those of fields, whose form then says so.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const inZone = (text, join, seconds) => {
+  const at = new Date(text);
+  const two = (...parts) => parts.map((each) => String(each).padStart(2, "0"));
+  const day = [at.getFullYear().toString().padStart(4, "0"), ...two(at.getMonth() + 1, at.getDate())].join("-");
+  const time = two(at.getHours(), at.getMinutes(), ...(seconds ? [at.getSeconds()] : [])).join(":");
+  return `${day}${join}${time}`;
+};
+const sayMoments = (root) => {
+  for (const each of root.querySelectorAll("time[datetime]")) {
+    each.title = each.textContent;
+    each.textContent = inZone(each.dateTime, " ", /:\d\d:\d\d/.test(each.textContent));
+  }
+};
+sayMoments(document);
+for (const own of document.querySelectorAll("input[name=zone]")) {
+  if (!zone || own.value === zone) continue;
+  own.value = zone;
+  for (const each of own.form.querySelectorAll("[data-zone]")) each.textContent = zone;
+  for (const each of own.form.querySelectorAll("input[data-utc]")) {
+    const [, seconds, part] = /T\d\d:\d\d:(\d\d)(\.\d+)?Z$/.exec(each.dataset.utc) ?? [];
+    if (seconds) each.value = inZone(each.dataset.utc, "T", part || seconds !== "00") + (part ?? "").replace(/0+$/, "");
+  }
+}
+
 // Shows what a form would do while it is filled in: the same page, asked for by its button "Show", whose parts are taken
 // over. Without this script the button does it.
 for (const form of document.querySelectorAll("form[data-live]")) {
@@ -95,13 +121,16 @@ for (const form of document.querySelectorAll("form[data-live]")) {
 
   const take = (page, id) => {
     const fresh = page.getElementById(id);
-    if (fresh) document.getElementById(id).replaceChildren(...fresh.childNodes);
+    if (!fresh) return;
+    sayMoments(fresh);
+    document.getElementById(id).replaceChildren(...fresh.childNodes);
   };
 
   // Another kind of row has other fields: those behind its own part, where the focus is not.
   const takeParts = (page) => {
     const [own, fresh] = [form, page].map((each) => [...each.querySelectorAll("[data-parts] > fieldset")].slice(1));
     if (!fresh.length || own.some((each) => each.contains(document.activeElement))) return;
+    fresh.forEach(sayMoments);
     own[0].before(...fresh);
     own.forEach((each) => each.remove());
   };
