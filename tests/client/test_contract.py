@@ -187,6 +187,7 @@ SAMPLES: dict[str, Any] = {
     "q": "x",
     "kind": "piece",
     "days": 3,
+    "examples": 4,
     "placements": True,
 }
 """A value for every parameter that methods have, by its name."""

@@ -88,6 +88,56 @@ def test_the_next_request_finds_what_was_just_stored_and_nothing_deleted(filled:
     assert answer(filled, "/s/categories")["categories"] == [{"category": "genre", "keywords": 4, "pieces": 5}]
 
 
+def test_catalogs_come_with_how_many_pieces_are_in_them(service: Service) -> None:
+    service.submit("s")
+    assert answer(service, "/s/catalogs") == {"count": 0, "catalogs": []}
+    named = {"a": ["tv"], "b": ["tv", "web"], "c": ["cinema", "web"], "d": [], "e": ["gone"]}
+    for key, names in named.items():
+        service.submit("s", piece(key, "x", filters={"catalogs": names}))
+    service.delete("/s/content/e")
+
+    assert answer(service, "/s/catalogs") == {
+        "count": 3,
+        "catalogs": [
+            {"catalog": "tv", "pieces": 2}, {"catalog": "web", "pieces": 2}, {"catalog": "cinema", "pieces": 1}
+        ],
+    }  # fmt: skip
+    assert answer(service, "/s/catalogs", skip=2, limit=5)["catalogs"] == [{"catalog": "cinema", "pieces": 1}]
+
+
+def test_extras_are_told_as_what_attributes_they_could_be(service: Service) -> None:
+    everything: list[dict[str, Any]] = [
+        {
+            "year": 1999,
+            "price": 2.5,
+            "free": True,
+            "made": "2026-01-31",
+            "shelf": {"name/of": "top"},
+            "tags": ["a", "b"],
+        },
+        {"year": 1999, "price": 3, "free": 1, "made": "2026-02-01T10:00:00Z", "tags": "b", "text": "x" * 501},
+        {"year": 2001, "shelf": {"name/of": "low", "deep": {"er": {"est": 1}}}, "tags": [["no"]], "none": None},
+    ]
+    service.submit("s", *(piece(str(number), "x", extras=each) for number, each in enumerate(everything)))
+
+    found = answer(service, "/s/extras", examples=2)
+
+    assert found["lookedAt"] == 3
+    assert [(each["pointer"], each["type"], each["pieces"]) for each in found["extras"]] == [
+        ("/free", "boolean", 1),
+        ("/made", "time", 2),
+        ("/price", "number", 2),
+        ("/shelf/name~1of", "keyword", 2),
+        ("/tags", "keywords", 2),
+        ("/year", "integer", 3),
+    ]
+    assert found["extras"][0]["examples"] == [{"value": True, "pieces": 1}]
+    assert found["extras"][4]["examples"] == [{"value": "b", "pieces": 2}, {"value": "a", "pieces": 1}]
+    assert found["extras"][5]["examples"] == [{"value": 1999, "pieces": 2}, {"value": 2001, "pieces": 1}]
+    attributes = {each["pointer"]: {"pointer": each["pointer"], "type": each["type"]} for each in found["extras"]}
+    assert service.put("/s/settings", json={"attributes": attributes}).status_code == 200
+
+
 def test_people_are_found_by_the_beginning_of_their_id_first_who_is_it(filled: Service) -> None:
     for user in ("kimberly", "kim", "lee"):
         play(filled, user)
@@ -193,6 +243,8 @@ def test_keywords_that_the_vocabulary_joins_count_as_one(filled: Service) -> Non
         ("/s/keywords?category=", "category"),
         ("/s/keywords?limit=no", "limit"),
         ("/s/categories?skip=-1", "skip"),
+        ("/s/catalogs?limit=0", "limit"),
+        ("/s/extras?examples=0", "examples"),
         ("/s/activity?days=0", "days"),
     ),
 )

@@ -51,3 +51,37 @@ def test_weights_of_interactions_change_profile_and_popularity(service: Service)
 
     assert service.get("/s/users/u/recommendation/profile").json()[0]["categories"] == {"genre": {"x": -1000}}
     assert recommended(service, "nobody", "?fill=false") == ["b"]
+
+
+def test_pointers_that_lead_outside_of_extras_are_refused(service: Service) -> None:
+    service.submit("s", piece("a", "x", extras={"label": "Blue Note", "kind": "record"}))
+    attributes = {
+        "k/d": {"pointer": "/categories/kind", "type": "keyword"},
+        "of": {"pointer": "/label", "type": "keyword"},
+    }
+    given = {"attributes": attributes, "imageAttribute": "/extras/poster"}
+
+    refused = [
+        service.put("/s/settings", json=given).json()["errors"],
+        service.put("/s/drafts/d", json={"settings": given}).json()["errors"],
+    ]
+
+    assert [each["pointer"] for each in refused[0]] == ["/attributes/k~1d/pointer", "/imageAttribute"]
+    assert [each["pointer"] for each in refused[1]] == ["/settings/attributes/k~1d/pointer", "/settings/imageAttribute"]
+    assert refused[0][0]["detail"].startswith("/categories/kind leads to a piece's own categories")
+    assert service.put("/s/settings", json={"attributes": {"of": attributes["of"]}}).status_code == 200
+
+
+def test_a_pointer_that_is_stored_already_stays_whatever_it_leads_to(service: Service) -> None:
+    service.submit("s", piece("a", "x", extras={"filters": {"age": 6}}))
+    given = {"attributes": {"age": {"pointer": "/filters/age", "type": "integer"}}}
+    assert service.put("/s/settings", json=given).status_code == 200
+    service.delete("/s/content/a")
+
+    kept = service.put("/s/settings", json=given | {"halfLifeDays": 7})
+
+    assert (kept.status_code, kept.json()["attributes"]) == (200, given["attributes"])
+    renamed = {"attributes": {"years": given["attributes"]["age"]}}
+    assert service.put("/s/settings", json=renamed).status_code == 200
+    assert service.put("/s/settings", json={}).status_code == 200
+    assert service.put("/s/settings", json=given).status_code == 422

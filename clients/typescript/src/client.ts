@@ -494,6 +494,14 @@ export class Client {
     return this.#get(query, source, "keywords");
   }
 
+  listCatalogs(source: string, query?: Query<"listCatalogs">): Promise<Answer<"listCatalogs">> {
+    return this.#get(query, source, "catalogs");
+  }
+
+  listExtras(source: string, query?: Query<"listExtras">): Promise<Answer<"listExtras">> {
+    return this.#get(query, source, "extras");
+  }
+
   sourceHealth(source: string, query?: Query<"sourceHealth">): Promise<Answer<"sourceHealth">> {
     return this.#get(query, source, "health");
   }

@@ -23,6 +23,7 @@ from penchant_client.records import (
     ActivityListing,
     Addresses,
     AuditLog,
+    CatalogListing,
     CatalogueFindings,
     CategoryListing,
     ChangeLine,
@@ -31,6 +32,7 @@ from penchant_client.records import (
     DraftListing,
     DraftMembers,
     EffectWish,
+    ExtrasListing,
     Health,
     IdList,
     InteractionAnswer,
@@ -138,6 +140,13 @@ class ListTitlesOptions(TypedDict, total=False):
 
     q: str | None
     """What is typed of a title; without it come some titles to begin with."""
+
+
+class ListExtrasOptions(TypedDict, total=False):
+    """Options of `list_extras`."""
+
+    examples: int | None
+    """How many values of each member, those of the most pieces, 1 to 100."""
 
 
 class SourceHealthOptions(TypedDict, total=False):
@@ -777,6 +786,16 @@ def list_keywords(source: str, **options: Unpack[ListKeywordsOptions]) -> Reques
     return request_of("GET", "/{source}/keywords", KeywordListing, source, options=options, reads=True)
 
 
+def list_catalogs(source: str, **options: Unpack[ListIdsOptions]) -> Request[CatalogListing]:
+    """List the catalogs, those of the most pieces first, with how many are in them."""
+    return request_of("GET", "/{source}/catalogs", CatalogListing, source, options=options, reads=True)
+
+
+def list_extras(source: str, **options: Unpack[ListExtrasOptions]) -> Request[ExtrasListing]:
+    """List what the extras of the newest pieces have that could be an attribute, with type, pieces and examples."""
+    return request_of("GET", "/{source}/extras", ExtrasListing, source, options=options, reads=True)
+
+
 def source_health(source: str, **options: Unpack[SourceHealthOptions]) -> Request[CatalogueFindings]:
     """What was found by now about the catalogue, and what likes say of its keywords."""
     return request_of("GET", "/{source}/health", CatalogueFindings, source, options=options, reads=True)
@@ -948,6 +967,8 @@ class OperationMethods:
     list_titles = RequestMethod(list_titles)
     list_categories = RequestMethod(list_categories)
     list_keywords = RequestMethod(list_keywords)
+    list_catalogs = RequestMethod(list_catalogs)
+    list_extras = RequestMethod(list_extras)
     source_health = RequestMethod(source_health)
     source_activity = RequestMethod(source_activity)
     source_audit = RequestMethod(source_audit)

@@ -90,6 +90,20 @@ class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
     expired: int = 0
 
 
+class CatalogSize(Record, frozen=True, kw_only=True):
+    """A catalog, and how many pieces are in it."""
+
+    catalog: str
+    pieces: int
+
+
+class CatalogListing(Record, frozen=True, kw_only=True):
+    """A page of the catalogs, those of the most pieces first, and how many there are."""
+
+    count: int
+    catalogs: Sequence[CatalogSize]
+
+
 class KeywordName(Record, frozen=True, kw_only=True):
     """A keyword of a category."""
 
@@ -675,6 +689,40 @@ class EffectWish(Record, frozen=True, kw_only=True):
     take: int = 10
     most: int = 100
     reach: bool = True
+
+
+class AttributeType(StrEnum):
+    """What values of an attribute are; only ``keywords`` are several."""
+
+    KEYWORD = "keyword"
+    KEYWORDS = "keywords"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    TIME = "time"
+
+
+class ExtrasExample(Record, frozen=True, kw_only=True):
+    """A value of a member of extras, and how many of the pieces that were looked at have it."""
+
+    value: Any
+    pieces: int
+
+
+class ExtrasField(Record, frozen=True, kw_only=True):
+    """A member of extras by its JSON pointer: the type of most of its values, how many pieces have one, and some."""
+
+    pointer: str
+    type: AttributeType
+    pieces: int
+    examples: Sequence[ExtrasExample]
+
+
+class ExtrasListing(Record, frozen=True, kw_only=True, rename="camel"):
+    """The members of extras, by their pointers, in the ``looked_at`` newest pieces."""
+
+    looked_at: int
+    extras: Sequence[ExtrasField]
 
 
 class Health(Record, frozen=True, kw_only=True):

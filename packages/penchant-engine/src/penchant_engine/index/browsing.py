@@ -46,6 +46,13 @@ class CategoryCount(NamedTuple):
     pieces: int
 
 
+class CatalogCount(NamedTuple):
+    """A catalog, and how many live pieces are in it."""
+
+    name: str
+    pieces: int
+
+
 class TermTable(NamedTuple):
     """Terms, ascending, with how many live pieces have each, maybe none, and the category of each by its place."""
 
@@ -148,6 +155,16 @@ def _live_ids(part: Part, places: Numbers, after: str | None) -> Iterator[str]:
         piece_id = segment.ids[int(place)]
         if part.live[place] and piece_id != after:
             yield piece_id
+
+
+def count_catalogs(snapshot: Snapshot) -> list[CatalogCount]:
+    """Return the catalogs that live pieces are in, those of the most pieces first, ties by name."""
+    counts: Counter[str] = Counter()
+    for part in snapshot.parts:
+        segment = part.segment
+        before = np.concatenate([[0], np.cumsum(part.live[segment.catalog_pieces] > 0)])
+        counts.update(dict(zip(segment.catalogs, np.diff(before[segment.catalog_starts]).tolist(), strict=True)))
+    return [CatalogCount(*each) for each in sorted(counts.items(), key=lambda each: (-each[1], each[0])) if each[1]]
 
 
 def categories(snapshot: Snapshot, tables: Iterable[TermTable]) -> list[CategoryCount]:

@@ -70,6 +70,9 @@ async def put_draft(call: Call) -> Answer:
     limits = call.services.settings.piece_limits
     edits = await call.decode_body(lambda body: decode_edits(body, limits))
     drafts, view = row_services(call).drafts, await call.view()
+    if edits.settings is not None:
+        name, stored = (call.access.account_id, call.source), view.source_settings
+        await call.services.of(SourceBrowser).check_pointers(*name, edits.settings, stored, "/settings")
     return _answer(await drafts.save(call.access, view, call.path["name"], edits, revision=revision))
 
 

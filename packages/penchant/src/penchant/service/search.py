@@ -24,11 +24,13 @@ from penchant.wire.stored import decode_stored_label, decode_stored_texts
 from penchant_engine.attributes import AttributeType, MarkSpan, mark_of, numbered
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index.browsing import (
+    CatalogCount,
     CategoryCount,
     TermCount,
     TermPage,
     TermTable,
     categories,
+    count_catalogs,
     count_terms,
     pieces_having,
     pieces_marked,
@@ -215,6 +217,10 @@ class SourceSearch:
             tables = await self._database.in_thread(count_terms, view.snapshot)
             self._terms.put(key, tables)
         return tables
+
+    async def catalogs(self, view: View) -> list[CatalogCount]:
+        """Return the catalogs of a source, those of the most pieces first."""
+        return await self._database.in_thread(count_catalogs, view.snapshot)
 
     async def categories(self, view: View) -> list[CategoryCount]:
         """Return the categories of a source, ascending, counted once for each version."""

@@ -138,6 +138,12 @@ class SourceReader:
         for rows in self._stream(statement.order_by(pieces.c.piece_id).limit(limit), min(limit, BATCH_ROWS)):
             yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
+    def newest(self, limit: int) -> list[bytes]:
+        """Return the bodies of the live pieces that were submitted last, the latest first."""
+        statement = self._live(select(pieces.c.codec, pieces.c.body)).order_by(pieces.c.version.desc()).limit(limit)
+        rows = self._connection.execute(statement).all()
+        return self._bodies.read_all([row.codec for row in rows], [row.body for row in rows])
+
     def texts(self, after: str, limit: int) -> list[PieceText]:
         """Return up to ``limit`` live pieces past an id, ascending, with what is kept of their words."""
         columns = (pieces.c.piece_id, pieces.c.version, pieces.c.codec, pieces.c.body, pieces.c.words)

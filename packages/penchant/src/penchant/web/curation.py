@@ -24,6 +24,7 @@ from penchant.web.parameters import (
     BEGINNING,
     CONFIRM,
     DAYS,
+    EXAMPLES,
     FOUND_LIMIT,
     IN_CATEGORY,
     KEPT_VERSION,
@@ -48,8 +49,13 @@ from penchant.wire import decode_list, decode_settings, encode, encode_settings
 from penchant.wire.catalogue_answers import (
     ActivityDay,
     ActivityListing,
+    CatalogListing,
+    CatalogSize,
     CategoryListing,
     CategorySize,
+    ExtrasExample,
+    ExtrasField,
+    ExtrasListing,
     KeywordCount,
     KeywordListing,
     MatchedPiece,
@@ -206,6 +212,7 @@ async def put_settings(call: Call) -> Answer:
     """Replace the settings; members left out return to their defaults."""
     stored = await settings_now(call.services.database, call.access.account_id, call.source)
     settings = await call.decode_body(functools.partial(decode_settings, unread=stored.unread))
+    await call.services.of(SourceBrowser).check_pointers(call.access.account_id, call.source, settings, stored)
     outcome = await call.services.of(Curation).replace_settings(call.access, call.source, settings)
     return Answer(body=encode_settings(settings), version=outcome.version)
 
@@ -386,6 +393,54 @@ async def list_keywords(call: Call) -> Answer:
         limit=values[KEYWORDS_LIMIT.name],
     )
     listing = KeywordListing(count=page.total, keywords=keyword_counts(page.terms))
+    return Answer(body=encode(listing), version=view.head.version)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/catalogs",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(SKIP, PAGE_LIMIT, MIN_VERSION),
+    answer="CatalogListing",
+)
+async def list_catalogs(call: Call) -> Answer:
+    """List the catalogs, those of the most pieces first, with how many are in them."""
+    values, view = call.values(), await call.view()
+    found = await call.services.of(SourceSearch).catalogs(view)
+    skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
+    page = found[skip:] if limit is None else found[skip : skip + limit]
+    listing = CatalogListing(
+        count=len(found), catalogs=[CatalogSize(catalog=each.name, pieces=each.pieces) for each in page]
+    )
+    return Answer(body=encode(listing), version=view.head.version)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/extras",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(EXAMPLES, MIN_VERSION),
+    answer="ExtrasListing",
+)
+async def list_extras(call: Call) -> Answer:
+    """List what the extras of the newest pieces have that could be an attribute, with type, pieces and examples."""
+    values, view = call.values(), await call.view()
+    sample = await call.services.of(SourceBrowser).extras(view)
+    most = values[EXAMPLES.name]
+    fields = [
+        ExtrasField(
+            pointer=each.pointer,
+            type=each.type,
+            pieces=each.pieces,
+            examples=[ExtrasExample(value=value, pieces=pieces) for value, pieces in each.values[:most]],
+        )
+        for each in sample.members
+    ]
+    listing = ExtrasListing(looked_at=sample.looked_at, extras=fields)
     return Answer(body=encode(listing), version=view.head.version)
 
 

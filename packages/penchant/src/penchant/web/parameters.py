@@ -8,6 +8,7 @@ from penchant.enrichment import enrichments
 from penchant.model import MAX_ID_LENGTH
 from penchant.web.query import Parameter, QueryParameters, integer
 from penchant.wire import id_problem
+from penchant.wire.attributes import MAX_COUNTED_VALUES
 from penchant.wire.filters import MAX_FILTER_BYTES
 from penchant.wire.settings import MAX_DAYS
 from penchant.wire.stored import include_problem
@@ -545,6 +546,13 @@ OF_PLACEMENTS = Parameter(
 )
 FOUND_LIMIT = _limit("hits", most=MAX_FOUND, default=20)
 KEYWORDS_LIMIT = _limit("keywords", most=MAX_LISTED_KEYWORDS, default=50)
+EXAMPLES = Parameter(
+    name="examples",
+    description=f"How many values of each member, those of the most pieces, 1 to {MAX_COUNTED_VALUES}.",
+    schema={"type": "integer", "minimum": 1, "default": 3},
+    read=lambda text: integer(text, least=1, most=MAX_COUNTED_VALUES),
+    default=3,
+)
 DAYS = Parameter(
     name="days",
     description=f"Of how many days, today the last, 1 to {MAX_ACTIVITY_DAYS}; more counts as {MAX_ACTIVITY_DAYS}.",

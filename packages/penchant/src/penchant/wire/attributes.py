@@ -2,12 +2,13 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from penchant.model import MAX_ID_LENGTH
+from penchant.model import MAX_ID_LENGTH, SourceSettings
 from penchant.wire.syntax import Faults, kind_of, pointer
 from penchant.wire.text import name_problem
 from penchant.wire.times import parse_date
@@ -27,6 +28,12 @@ _MEMBERS = ("pointer", "type")
 _TYPES = ", ".join(AttributeType)
 _POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)+\Z")
 _POSITION = re.compile(r"(0|[1-9][0-9]{0,8})\Z", re.ASCII)
+
+
+PIECE_MEMBERS = frozenset({"id", "label", "categories", "filters", "extras"})
+"""Members of a piece, to which a pointer into its extras does not lead."""
+MAX_COUNTED_MEMBERS, MAX_COUNTED_DEPTH, MAX_COUNTED_VALUES = 100, 3, 100
+"""Members of extras that are counted, how deep they may lie, and values of each that are kept."""
 
 
 class _StoredExtras(msgspec.Struct):
@@ -75,6 +82,17 @@ def read_pointer(value: Any, where: str, faults: Faults) -> str | None:
     return None
 
 
+def pointers_of(settings: SourceSettings) -> dict[str, str]:
+    """Return the pointers into extras that settings have, by their own places in the settings."""
+    found = {f"/attributes{pointer(key)}/pointer": each.pointer for key, each in settings.attributes.items()}
+    return found | ({} if settings.image_attribute is None else {"/imageAttribute": settings.image_attribute})
+
+
+def decode_extras(body: bytes) -> Mapping[str, Any]:
+    """Return the extras of a stored piece."""
+    return _decoder.decode(body).extras
+
+
 def decode_stored_marks(body: bytes, attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """Return the marks of a stored piece; of the rest of its bytes nothing is built."""
     return marks_in(_decoder.decode(body).extras, attributes)
@@ -96,6 +114,69 @@ def marks_in(extras: Mapping[str, Any], attributes: Sequence[Attribute]) -> tupl
         for number, attribute in enumerate(attributes)
         for value in _values(_member(extras, attribute.steps), attribute.type)
     )
+
+
+class ExtrasMember(NamedTuple):
+    """A member of extras, by its JSON pointer: the type that most of its values have, and how many pieces have one.
+
+    ``values`` has some with how many pieces have each, those of the most pieces first.
+    """
+
+    pointer: str
+    type: AttributeType
+    pieces: int
+    values: Sequence[tuple[Value, int]]
+
+
+def count_extras(bodies: Iterable[bytes]) -> list[ExtrasMember]:
+    """Return the members that the extras of stored pieces have and that could be attributes, by their pointers.
+
+    Of several types that fit as many pieces, the narrowest: moments before texts, one text before several.
+    """
+    fitting: defaultdict[str, Counter[AttributeType]] = defaultdict(Counter)
+    # With whether it is a boolean, since 1 is the same as true.
+    values: defaultdict[str, Counter[tuple[Value, bool]]] = defaultdict(Counter)
+    for body in bodies:
+        for where, value in _leaves(decode_extras(body), "", 1):
+            kinds = [kind for kind in _candidates(value) if next(_values(value, kind), None) is not None]
+            if kinds and (where in fitting or len(fitting) < MAX_COUNTED_MEMBERS):
+                fitting[where].update(kinds)
+                own = value if isinstance(value, list) else [value]
+                values[where].update({(each, isinstance(each, bool)) for each in own})
+    return [_counted(where, fitting[where], values[where]) for where in sorted(fitting)]
+
+
+def _leaves(value: Any, where: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """Yield what is no object in extras, with its pointer."""
+    for name, member in value.items():
+        own = where + pointer(name)
+        if isinstance(member, dict):
+            if depth < MAX_COUNTED_DEPTH:
+                yield from _leaves(member, own, depth + 1)
+        elif len(own) <= MAX_POINTER_LENGTH:
+            yield own, member
+
+
+def _candidates(value: Any) -> Sequence[AttributeType]:
+    """Return which types a value may have, the narrowest first."""
+    match value:
+        case bool():
+            return (AttributeType.BOOLEAN,)
+        case int() | float():
+            return (AttributeType.INTEGER, AttributeType.NUMBER)
+        case str():
+            moment = (AttributeType.TIME,) if value[:4].isdigit() else ()
+            return (*moment, AttributeType.KEYWORD, AttributeType.KEYWORDS)
+        case list():
+            return (AttributeType.KEYWORDS,)
+    return ()
+
+
+def _counted(where: str, fitting: Counter[AttributeType], values: Counter[tuple[Value, bool]]) -> ExtrasMember:
+    kind = max(_NARROWEST_FIRST, key=lambda each: fitting[each])
+    ordered = sorted(values.items(), key=lambda each: (-each[1], str(each[0][0])))
+    some = [(value, count) for (value, _), count in ordered if next(_values(value, kind), None) is not None]
+    return ExtrasMember(where, kind, fitting[kind], some[:MAX_COUNTED_VALUES])
 
 
 def _member(value: Any, steps: Sequence[str]) -> Any:
@@ -169,3 +250,11 @@ _READERS: Mapping[AttributeType, tuple[str, Callable[[Any], Value | None]]] = {
     AttributeType.TIME: ("an RFC 3339 time or a day", _moment),
 }
 """How values of each type are read, and what is accepted, in words."""
+_NARROWEST_FIRST = (
+    AttributeType.BOOLEAN,
+    AttributeType.INTEGER,
+    AttributeType.NUMBER,
+    AttributeType.TIME,
+    AttributeType.KEYWORD,
+    AttributeType.KEYWORDS,
+)

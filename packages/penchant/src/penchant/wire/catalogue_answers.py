@@ -7,6 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from penchant.wire.answers import Moment
 from penchant.wire.fields import Record
+from penchant_engine.attributes import AttributeType
 
 MatchPlace: TypeAlias = Literal["id", "label", "keyword", "text", "several"]
 
@@ -125,6 +126,43 @@ class KeywordListing(Record, frozen=True, kw_only=True):
 
     count: int
     keywords: Sequence[KeywordCount]
+
+
+class CatalogSize(Record, frozen=True, kw_only=True):
+    """A catalog, and how many pieces are in it."""
+
+    catalog: str
+    pieces: int
+
+
+class CatalogListing(Record, frozen=True, kw_only=True):
+    """A page of the catalogs, those of the most pieces first, and how many there are."""
+
+    count: int
+    catalogs: Sequence[CatalogSize]
+
+
+class ExtrasExample(Record, frozen=True, kw_only=True):
+    """A value of a member of extras, and how many of the pieces that were looked at have it."""
+
+    value: Any
+    pieces: int
+
+
+class ExtrasField(Record, frozen=True, kw_only=True):
+    """A member of extras by its JSON pointer: the type of most of its values, how many pieces have one, and some."""
+
+    pointer: str
+    type: AttributeType
+    pieces: int
+    examples: Sequence[ExtrasExample]
+
+
+class ExtrasListing(Record, frozen=True, kw_only=True, rename="camel"):
+    """The members of extras, by their pointers, in the ``looked_at`` newest pieces."""
+
+    looked_at: int
+    extras: Sequence[ExtrasField]
 
 
 class KeywordName(Record, frozen=True, kw_only=True):

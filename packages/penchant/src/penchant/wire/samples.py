@@ -156,6 +156,13 @@ SAMPLES: Mapping[str, Any] = {
     },
     "CategoryListing": {"count": 1, "categories": [{"category": "genre", "keywords": 3, "pieces": 2}]},
     "KeywordListing": {"count": 1, "keywords": [_KEYWORD_COUNT]},
+    "CatalogListing": {"count": 1, "catalogs": [{"catalog": "tv", "pieces": 2}]},
+    "ExtrasListing": {
+        "lookedAt": 3,
+        "extras": [
+            {"pointer": "/year", "type": "integer", "pieces": 3, "examples": [{"value": 1979, "pieces": 1}]},
+        ],
+    },
     "SteeringListing": {
         "versions": [
             {

@@ -74,6 +74,8 @@ _ANSWERS = (
     catalogue_answers.SteeringListing[TimeText],
     catalogue_answers.TitleListing,
     catalogue_answers.CategoryListing,
+    catalogue_answers.CatalogListing,
+    catalogue_answers.ExtrasListing,
     catalogue_answers.KeywordListing,
     catalogue_answers.CatalogueFindings[TimeText],
     catalogue_answers.ActivityListing,
