@@ -1,5 +1,6 @@
 """The dashboard's pages of rows: a placement as a form, without scripts."""
 
+import html
 import re
 from typing import Any
 
@@ -16,6 +17,19 @@ from strategies import examples
 from visitors import HOME, Visitor, fields_of, text_of, words
 
 PAGE = f"{HOME}/placement"
+STORED_FILTERS: list[dict[str, Any]] = [
+    {"category": "kind", "any": ["series", "film"], "all": ["series"], "exists": True},
+    {"catalogs": ["tv", "late, night"]},
+    {"must": [{"category": "kind", "exists": False}], "mustNot": [{"catalogs": ["tv"]}]},
+    {
+        "should": [
+            {"category": "kind", "any": ["series"]},
+            {"must": [{"catalogs": ["tv"]}, {"category": "theme", "all": ["crime"]}]},
+        ]
+    },
+    {"must": [{"should": [{"catalogs": ["tv"]}]}, {"mustNot": [{"category": "theme", "all": ["love"]}]}]},
+]
+"""Conditions of all shapes, some of which a form shows as JSON."""
 
 
 def put(service: Service, **members: Any) -> None:
@@ -133,7 +147,7 @@ def test_builders_grow_and_shrink_by_round_trips_and_nothing_is_stored(visitor: 
     page = visitor.get("placement", source="s", name="home")
     pairs = fields_of(page.text, PAGE)
     assert [value for name, value in pairs if name == "pins.piece"] == ["First of all", ""]
-    condition = {"filter.attribute": "language", "filter.condition": "any", "filter.value": "cy, en"}
+    condition = {"filter.field": "key:language", "filter.condition": "any", "filter.value": "cy, en"}
 
     grown = visitor.fill(page, PAGE, do="add", **condition)
     removed = visitor.fill(grown, PAGE, remove="pins.0")
@@ -146,13 +160,97 @@ def test_builders_grow_and_shrink_by_round_trips_and_nothing_is_stored(visitor: 
     assert stored(filled) == {"kind": "popular", "pins": [{"id": "a", "position": 1}]}
 
 
+def with_series(service: Service) -> None:
+    crime, series = {"theme": ["crime"], "kind": ["series"]}, {"catalogs": ["tv", "late, night"]}
+    service.submit("s", {"id": "s1", "label": "Columbo", "categories": crime, "filters": series})
+    service.submit("s", {"id": "s2", "label": "Casablanca", "categories": {"theme": ["love"], "kind": ["film"]}})
+
+
+def chosen(answer: Any, name: str) -> list[str]:
+    """Return what may be chosen in the first select of a name."""
+    (select,) = re.findall(rf'<select[^>]*name="{name}".*?</select>', answer.text, re.DOTALL)[:1] or [""]
+    return [html.unescape(each) for each in re.findall(r"<option[^>]*>([^<]*)", select)]
+
+
+def choose(visitor: Visitor, answer: Any, do: str, given: dict[str, tuple[int, str]]) -> Any:
+    """Send the form of a page with some fields, each in one of its rows, given anew."""
+    pairs = fields_of(answer.text, PAGE)
+    for name, (row, value) in given.items():
+        at = [number for number, pair in enumerate(pairs) if pair[0] == name][row]
+        pairs[at] = (name, value)
+    return visitor.send(str(answer.request.url.raw_path.decode()), [*pairs, ("do", do)])
+
+
+def test_a_row_of_crime_series_is_made_by_choosing_alone(visitor: Visitor, filled: Service) -> None:
+    with_series(filled)
+    page = visitor.get("placement", source="s")
+    assert {"kind", "theme", "genre", "catalog"} <= set(chosen(page, "filter.field"))
+
+    begun = choose(visitor, page, "add", {"filter.field": (0, "category:theme"), "title": (0, "Crime  series")})
+    assert begun.status_code == 200
+    assert chosen(begun, "filter.choice") == ["choose …", "crime (1)", "love (1)"]
+    more = choose(visitor, begun, "add", {"filter.choice": (0, "crime"), "filter.field": (1, "catalogs")})
+    assert [value for name, value in fields_of(more.text, PAGE) if name == "filter.value"] == ["crime", "", ""]
+    done = choose(visitor, more, "publish", {"filter.choice": (1, "late, night")})
+
+    assert done.headers["location"].startswith(f"{PAGE}?source=s&name=crime%20series&said=saved")
+    assert filled.get("/s/placements/crime%20series").json()["filter"] == {
+        "must": [{"category": "theme", "any": ["crime"]}, {"catalogs": ["late, night"]}]
+    }
+
+
+def test_a_field_without_a_value_is_told_once_the_row_is_kept(visitor: Visitor, filled: Service) -> None:
+    with_series(filled)
+    page = visitor.get("placement", source="s")
+
+    refused = visitor.fill(page, PAGE, name="home", do="publish", **{"filter.field": "category:theme"})
+
+    assert refused.status_code == 422
+    assert "Choose a value: there is a field" in words(refused, "filter-0-told")
+    of_catalogs = {"filter.field": "catalogs", "filter.condition": "all", "filter.value": "tv"}
+    refused = visitor.fill(page, PAGE, name="home", do="publish", **of_catalogs)
+    assert "Found “has all of”; of catalogs" in words(refused, "filter-0-told")
+
+
+def test_values_of_a_field_are_there_for_scripts(visitor: Visitor, filled: Service) -> None:
+    with_attributes(filled)
+    with_series(filled)
+
+    def values(field: str) -> list[str]:
+        page = visitor.get("values", source="s", field=field, of="quotas", row="2")
+        assert page.status_code == 200
+        return chosen(page, "quotas.choice")[1:]
+
+    assert values("category:kind") == ["film (1)", "series (1)"]
+    assert values("catalogs") == ["late, night (1)", "tv (1)"]
+    assert values("key:language") == ["cy (1)"]
+    assert values("key:no such") == values("category:no such") == values("") == values("x") == []
+
+
+@pytest.mark.parametrize("given_filter", STORED_FILTERS)
+def test_stored_conditions_of_any_shape_open_and_are_stored_unchanged(
+    visitor: Visitor, filled: Service, given_filter: dict[str, Any]
+) -> None:
+    with_series(filled)
+    rules = {"filter": given_filter, "boosts": [given_filter | {"factor": 2}]}
+    put(filled, kind="popular", quotas=[{"filter": given_filter, "atLeast": 1, "of": 2}], **rules)
+    before = filled.get("/s/placements/home").content
+    page = visitor.get("placement", source="s", name="home")
+
+    assert visitor.fill(page, PAGE, title="", do="publish").status_code == 303
+
+    assert filled.get("/s/placements/home").content == before
+    visitor.fill(page, PAGE, title="Anew", do="publish")
+    assert {key: stored(filled)[key] for key in rules} == rules
+
+
 def test_a_whole_row_is_made_without_json_and_without_an_id(visitor: Visitor, filled: Service) -> None:
     with_attributes(filled)
     page = visitor.get("placement", source="s")
     given = {
         "name": "home",
         "kind": "popular",
-        "filter.attribute": "year",
+        "filter.field": "key:year",
         "filter.condition": "gte",
         "filter.value": "1900",
         "pins.piece": "Second",
@@ -161,10 +259,10 @@ def test_a_whole_row_is_made_without_json_and_without_an_id(visitor: Visitor, fi
         "pins.until": "2099-02-01",
         "quotas.least": "3",
         "quotas.of": "10",
-        "quotas.attribute": "language",
+        "quotas.field": "key:language",
         "quotas.condition": "any",
         "quotas.value": "cy",
-        "boosts.attribute": "language",
+        "boosts.field": "key:language",
         "boosts.condition": "none",
         "boosts.value": "en",
         "boosts.factor": "0.5",
@@ -195,7 +293,7 @@ def test_what_is_wrong_is_told_at_its_field_and_all_input_is_kept(visitor: Visit
         "name": "..",
         "title": "Kept",
         "kind": "popular",
-        "filter.attribute": "year",
+        "filter.field": "key:year",
         "filter.condition": "gte",
         "filter.value": "long ago",
         "pins.piece": "First of all",

@@ -11,9 +11,25 @@ from filters_reference import ATTRIBUTES as GIVEN
 from filters_reference import FILTERS, PIECE, holds
 from penchant.wire import encode
 from penchant_client.records import AttributeSettings
-from penchant_desk.rows.clauses import ConditionLine, filter_of, filter_rows, join_values, split_values
-from penchant_desk.rows.fields import COLUMNS, FormContext, kept, read_fields, write_fields
+from penchant_desk.rows.clauses import (
+    ConditionLine,
+    filter_of,
+    filter_rows,
+    filter_words,
+    join_values,
+    split_values,
+)
+from penchant_desk.rows.fields import (
+    COLUMNS,
+    FormContext,
+    begun_last,
+    kept,
+    read_fields,
+    with_choices,
+    write_fields,
+)
 from penchant_desk.rows.members import LABELS, MEMBERS
+from penchant_desk.rows.words import difference_in_words
 from penchant_rows.wire.placements import PLACEMENT, ListUse, decode_placement
 from placements_given import PLACEMENTS, RULES
 
@@ -116,18 +132,104 @@ def test_a_filter_is_written_by_rows_as_people_read_it() -> None:
     }
 
     assert filter_rows(given_filter, ATTRIBUTES) == [
-        ConditionLine("language", "any", "en, fr"),
-        ConditionLine("age", "gte", "6"),
-        ConditionLine("age", "lt", "12"),
+        ConditionLine("key:language", "any", "en, fr"),
+        ConditionLine("key:age", "gte", "6"),
+        ConditionLine("key:age", "lt", "12"),
         ConditionLine("", "json", '{"should":[]}'),
-        ConditionLine("tags", "none", "war"),
+        ConditionLine("key:tags", "none", "war"),
         ConditionLine("", "json", '{"mustNot":[{"key":"free","exists":false}]}'),
     ]
 
 
+def test_keywords_and_catalogs_are_fields_of_rows_as_attributes_are() -> None:
+    given_filter = {
+        "must": [
+            {"category": "people/director", "any": ["Lang, Fritz", "Murnau"]},
+            {"category": "key", "all": ["a", "b"], "exists": True},
+            {"catalogs": ["maps, charts"]},
+        ],
+        "mustNot": [{"category": "kind", "any": ["film"]}, {"catalogs": ["old"]}, {"category": "kind", "exists": True}],
+    }
+
+    rows = filter_rows(given_filter, ATTRIBUTES)
+
+    assert rows == [
+        ConditionLine("category:people/director", "any", '"Lang, Fritz", Murnau'),
+        ConditionLine("category:key", "all", "a, b"),
+        ConditionLine("category:key", "given", ""),
+        ConditionLine("catalogs", "any", '"maps, charts"'),
+        ConditionLine("category:kind", "none", "film"),
+        ConditionLine("catalogs", "none", "old"),
+        ConditionLine("", "json", '{"mustNot":[{"category":"kind","exists":true}]}'),
+    ]
+    assert filter_of(rows[3:6], ATTRIBUTES)[0] == {
+        "must": [{"catalogs": ["maps, charts"]}],
+        "mustNot": given_filter["mustNot"][:2],
+    }
+
+
+@pytest.mark.parametrize(
+    ("given_filter", "words"),
+    (
+        ({"category": "kind", "any": ["series"]}, "kind is series"),
+        ({"catalogs": ["tv", "web"]}, "in the catalog tv or web"),
+        ({"mustNot": [{"catalogs": ["tv"]}]}, "not in the catalog tv"),
+        ({"mustNot": [{"category": "kind", "any": ["film", "a, b"]}]}, 'kind is none of film, "a, b"'),
+        ({"key": "age", "gte": 6, "exists": True}, "age is at least 6 and age has a value"),
+        (
+            {
+                "must": [
+                    {"should": [{"catalogs": ["tv"]}, {"key": "free", "any": [True]}]},
+                    {"category": "g", "all": ["a"]},
+                ]
+            },
+            "(in the catalog tv or free is yes) and g has all of a",
+        ),
+        ({}, "any piece"),
+    ),
+)
+def test_conditions_are_told_in_words(given_filter: dict[str, Any], words: str) -> None:
+    assert filter_words(given_filter) == words
+
+
+def test_what_differs_between_rows_names_conditions() -> None:
+    before = {"filter": {"must": [{"category": "kind", "any": ["film"]}, {"catalogs": ["tv"]}]}}
+    after = {
+        "filter": {"must": [{"catalogs": ["tv"]}, {"category": "kind", "any": ["series"]}]},
+        "boosts": [{"category": "genre", "any": ["crime"], "factor": 2}],
+        "quotas": [{"filter": {"catalogs": ["new"]}, "atLeast": 3, "of": 4}],
+    }
+
+    assert difference_in_words(before, after, LABELS) == [
+        "Conditions added: kind is series",
+        "Conditions removed: kind is film",
+        "Shown sooner or later added: genre is crime, times 2",
+        "Always some of added: 3 of the first 4, in the catalog new",
+    ]
+    turned = {"filter": {"must": before["filter"]["must"][::-1]}}
+    assert difference_in_words(before, turned, LABELS) == ["Conditions: in another order"]
+
+
+def test_what_is_chosen_beside_a_value_joins_it() -> None:
+    texts = {"filter.value": ["a", "", "b, c"], "filter.choice": ["", "x, y", "b"], "quotas.value": ["z"]}
+
+    assert with_choices(texts) == texts | {"filter.value": ["a", '"x, y"', "b, c"], "boosts.value": []}
+
+
+def test_a_condition_that_is_begun_waits_behind_the_others() -> None:
+    columns = {"field": ["catalogs", "", "key:age"], "condition": ["any", "any", "given"], "value": ["", "", ""]}
+    texts = {f"filter.{name}": values for name, values in columns.items()}
+
+    shown, read = begun_last(texts)
+
+    assert [values for name, values in read.items() if name.startswith("filter.")] == [["key:age"], ["given"], [""]]
+    assert shown["filter.field"] == ["key:age", "catalogs"]
+    assert read_fields(texts, {}, CONTEXT).faults[0].detail.startswith("Choose a value")
+
+
 def test_what_only_a_form_can_have_wrong_is_told_at_its_row() -> None:
     texts = write_fields({"kind": "new"}, CONTEXT) | {
-        "filter.attribute": ["language", ""],
+        "filter.field": ["key:language", ""],
         "filter.condition": ["any", "any"],
         "filter.value": ["en", "de"],
         "pins.piece": ["No such title"],

@@ -94,9 +94,9 @@ def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
     assert card["rules"] == [
         "Only from the catalog screen.",
         "Only where language is one of en, cy.",
-        "Comes sooner, as if 2 times as fitting, where language is one of cy.",
+        "Comes sooner, as if 2 times as fitting, where language is cy.",
         "One piece at places that an editor chose.",
-        "At least 2 of the first 6 where language is one of cy.",
+        "At least 2 of the first 6 where language is cy.",
         "How mixed: visibly, at hardly any loss.",
         "Keeps the shares that genre has of each person's tastes: a little.",
         "Where it would be empty, another list: popular.",
@@ -104,6 +104,35 @@ def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
     assert card["retentionDays"] == 396
     assert card["since"] < card["changedAt"]
     assert card["weeks"] == []
+
+
+def test_conditions_of_keywords_and_catalogs_are_told_in_words(shop: Service) -> None:
+    crime = {"should": [{"category": "genre", "any": ["crime"]}, {"category": "theme", "all": ["crime", "law"]}]}
+    put(
+        shop,
+        kind="new",
+        filter={
+            "must": [{"category": "kind", "any": ["series"]}, {"catalogs": ["tv", "web"]}, crime],
+            "mustNot": [
+                {"category": "genre", "any": ["noir"]},
+                {"catalogs": ["old"]},
+                {"key": "language", "exists": True},
+            ],
+        },
+        boosts=[crime | {"factor": 2}],
+        quotas=[{"filter": {"category": "genre", "exists": True}, "atLeast": 1, "of": 3}],
+    )
+
+    assert shop.get(CARD).json()["rules"] == [
+        "Only where kind is series.",
+        "Only where it is in the catalog tv or web.",
+        "Only where genre is crime or theme has all of crime, law.",
+        "Only where genre is not noir.",
+        "Only where it is not in the catalog old.",
+        "Only where it is not so that language has a value.",
+        "Comes sooner, as if 2 times as fitting, where genre is crime or theme has all of crime, law.",
+        "At least 1 of the first 3 where genre has a value.",
+    ]
 
 
 def test_figures_of_a_week_are_those_of_their_definitions(shop: Service) -> None:

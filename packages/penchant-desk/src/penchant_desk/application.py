@@ -23,7 +23,7 @@ from penchant_desk.pages import (
 )
 from penchant_desk.problems import NOT_SIGNED_IN, PageProblem, own_problem, problem_of_service, unknown_page
 from penchant_desk.requests import PageRequest, PageResponse, Receive, Scope, Send
-from penchant_desk.rows import card, placement, proposals, results
+from penchant_desk.rows import card, choices, placement, proposals, results
 from penchant_desk.sessions import ANYBODY, DeskSession, Entrance
 from penchant_desk.signing import session_of
 from penchant_desk.site import DeskPage, DeskSite, PageHandler, PageVisit, Redirect
@@ -66,6 +66,7 @@ ROUTES: Mapping[str, PageRoute] = {
     "health": PageRoute(show=health.health, change=health.change_vocabulary),
     "settings": PageRoute(show=settings.settings, change=settings.change_settings),
     "titles": PageRoute(show=searching.titles),
+    "values": PageRoute(show=choices.values),
     "front": PageRoute(show=front.front),
     "lists": PageRoute(show=lists.lists, change=lists.change_list),
     "placements": PageRoute(show=placement.placements),

@@ -26,8 +26,8 @@ from penchant_desk.rows.clauses import (
     filter_of,
     filter_rows,
     join_values,
+    split_values,
 )
-from penchant_desk.rows.clauses import split_values as values_in
 from penchant_desk.rows.members import BLEND, MEMBERS, Widget
 
 Texts = Mapping[str, Sequence[str]]
@@ -44,6 +44,8 @@ COLUMNS: Mapping[Widget, tuple[str, ...]] = {
     Widget.VARIANTS: ("name", "share", "kind", "diversity", *BLEND_COLUMNS, "rotation", "others"),
 }
 """The fields of each row where a member has several rows."""
+CONDITIONS_IN = ("filter", "boosts", "quotas")
+"""The members whose rows have conditions."""
 _SOURCE = "null"
 """What a field of a variant holds where the variant is as the source has it, and not as its row."""
 
@@ -130,6 +132,33 @@ def read_fields(texts: Texts, base: Mapping[str, Any], context: FormContext) -> 
     return FormMembers(members, faults, places)
 
 
+def with_choices(texts: Texts) -> Texts:
+    """Return texts with what was chosen beside a value, named ``filter.choice``, as a part of it."""
+    read = {**texts}
+    for key in CONDITIONS_IN:
+        values = [*texts.get(f"{key}.value", ())]
+        for number, choice in enumerate(texts.get(f"{key}.choice", ())):
+            if choice and number < len(values) and choice not in (own := split_values(values[number])):
+                values[number] = join_values([*own, choice])
+        read[f"{key}.value"] = values
+    return read
+
+
+def begun_last(texts: Texts) -> tuple[Texts, Texts]:
+    """Return texts with conditions behind the others of which nothing but the field is chosen, and without these."""
+    ordered, read = {**texts}, {**texts}
+    for key in CONDITIONS_IN:
+        names = [f"{key}.{column}" for column in COLUMNS[MEMBERS[key].widget]]
+        at = names.index(f"{key}.field")
+        rows = _rows(texts, names)
+        begun = [row for row in rows if ConditionLine(*row[at : at + len(ConditionLine._fields)]).is_begun]
+        rest = [row for row in rows if row not in begun]
+        for place, name in enumerate(names):
+            read[name] = [row[place] for row in rest]
+            ordered[name] = [*read[name], *(row[place] for row in begun)]
+    return ordered, read
+
+
 def rows_in(texts: Texts, key: str) -> list[dict[str, str]]:
     """Return the rows of a member that are not blank, each as its fields."""
     columns = COLUMNS[MEMBERS[key].widget]
@@ -180,7 +209,7 @@ def _scalar(widget: Widget, key: str, text: str, context: FormContext, faults: l
         case Widget.NUMBER | Widget.STEPS:
             return number_in(text)
         case Widget.VALUES:
-            return values_in(text)
+            return split_values(text)
         case Widget.PIECES:
             lines = [line.strip() for line in text.split("\n") if line.strip()]
             return [context.id(line, f"/{key}/{place}", faults) for place, line in enumerate(lines)]
@@ -241,9 +270,12 @@ def _read_filter(
 
 def _clause(row: ConditionLine, where: str, context: FormContext, faults: list[FormFault]) -> dict[str, Any]:
     """Return the clause of a row; ``{}`` with its fault noted where it is none."""
-    if row.condition != "json" and not row.attribute:
+    if row.condition != "json" and not row.field:
+        faults.append(FormFault(pointer=where, detail="Choose a field: there is a value, and nothing that it is of."))
+        return {}
+    if row.is_begun:
         faults.append(
-            FormFault(pointer=where, detail="Choose an attribute: there is a value, and nothing that it is of.")
+            FormFault(pointer=where, detail="Choose a value: there is a field, and nothing that it should have.")
         )
         return {}
     try:

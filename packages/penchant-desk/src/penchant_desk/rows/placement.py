@@ -18,9 +18,19 @@ from penchant_desk.moments import moment_in
 from penchant_desk.pieces import PieceTile, piece_tiles
 from penchant_desk.problems import PageProblem
 from penchant_desk.requests import FormFault
-from penchant_desk.rows.clauses import CONDITIONS, Attributes
+from penchant_desk.rows.choices import condition_choices
+from penchant_desk.rows.clauses import CONDITIONS
 from penchant_desk.rows.described import AS_SOURCE, described, kinds_in, step_options, unplaced
-from penchant_desk.rows.fields import BLEND_COLUMNS, FormContext, Texts, kept, read_fields, write_fields
+from penchant_desk.rows.fields import (
+    BLEND_COLUMNS,
+    FormContext,
+    Texts,
+    begun_last,
+    kept,
+    read_fields,
+    with_choices,
+    write_fields,
+)
 from penchant_desk.rows.members import BLEND, LABELS, MEMBERS
 from penchant_desk.rows.naming import context_of
 from penchant_desk.rows.stored import (
@@ -41,6 +51,10 @@ MAX_VERSIONS = 10
 """Versions that the page shows."""
 MAX_ROWS, MAX_KEPT_VERSIONS = 100, 100
 """Rows of a source, and versions of each that the service keeps."""
+MAX_NAME = 55
+"""Characters of the name of a row."""
+STORING = frozenset({"publish", "draft", "compare", "schedule"})
+"""What keeps a row: all that was begun in its form has to be finished then."""
 MAX_PEOPLE = 50
 _SAID = {
     "saved": "Published: the next request goes by it.",
@@ -117,15 +131,14 @@ class _RowPage:
     async def change(self) -> DeskPage | Redirect:
         """Show a form anew with what was added or taken away, publish it, or delete a row or lead it back."""
         form = self._visit.form
-        name, do = form.text("name").strip(), form.text("do")
+        name, do = self._name(), form.text("do")
         lasting = do in {"publish", "delete"} or form.text("back")
         if lasting and form.text("seen") != str(version_of(self._rows, name)):
             return await self._stale()
         if do == "delete" or form.text("back").isdecimal():
             return await self._remove_or_lead_back(name)
         row = await self._read()
-        stores = do in {"publish", "draft", "compare", "schedule"}
-        if not stores or not name or row.faults:
+        if do not in STORING or not name or row.faults:
             row = row if row.preview is not None or row.faults else await self._checked(row)
             return await self._shown(row, status=422 if row.faults else 200)
         # Where nobody publishes alone, what was to be published is a draft.
@@ -140,6 +153,12 @@ class _RowPage:
             return await self._faulty(row, [*faults, *(each for each in named if each not in faults)])
         await self._forget_own_draft(name)
         return Redirect(path=self._visit.link("placement", source=self._visit.source, name=name, said="saved"))
+
+    def _name(self) -> str:
+        """Return the name of the row; one that is stored without gets its title as one."""
+        form = self._visit.form
+        titled = " ".join(form.text("title").lower().split()) if form.text("do") in STORING else ""
+        return form.text("name").strip() or titled[:MAX_NAME].strip()
 
     async def _faulty(self, row: RowForm, faults: Sequence[FormFault]) -> DeskPage:
         return await self._shown(replace(row, faults=faults, preview=None), status=422)
@@ -207,14 +226,15 @@ class _RowPage:
         """Return the row that a form says, with what is wrong with it as a form."""
         form = self._visit.form
         base = _decoded(form.text("base")) or {}
-        texts = _begun(_without_removed(form.fields, form.text("remove")), base)
-        json, name = form.text("json"), form.text("name").strip()
+        texts = with_choices(_begun(_without_removed(form.fields, form.text("remove")), base))
+        shown, texts = (texts, texts) if form.text("do") in STORING else begun_last(texts)
+        json, name = form.text("json"), self._name()
         context = await context_of(self._visit, self._settings, base, texts)
         read = read_fields(texts, base, context)
         row = RowForm(
             name=name,
             base=base,
-            texts=texts,
+            texts=shown,
             members=read.members,
             context=context,
             json=pretty(read.members),
@@ -255,7 +275,7 @@ class _RowPage:
             found = await context_of(visit, self._settings, {}, {"pins.piece": [beside]})
             beside = found.ids.get(beside, beside)
         # A new row may be looked at before it has a name.
-        called = name or ("new" if visit.form.text("do") in {"", "show", "json"} else "")
+        called = name or ("new" if visit.form.text("do") not in STORING else "")
         wish = {
             "take": SHOWN,
             "users": [tried["as"]] if tried["as"] else [],
@@ -323,13 +343,14 @@ class _RowPage:
         if row.faults and row.preview is None:
             # The JSON stays as it was typed until the fields say a row.
             row = replace(row, json=form.text("json") or row.json, json_seen=form.text("json-seen"))
-        versions, stopped, people, who, listing, titles = await asyncio.gather(
+        versions, stopped, people, who, listing, titles, conditions = await asyncio.gather(
             self._versions(name),
             self._stopped(name),
             self._people(),
             names_of_people(visit),
             visit.client.send(request_of("GET", "/{source}/drafts", JSON, visit.source)),
             visit.client.send(operations.list_titles(visit.source)),
+            condition_choices(visit, self._settings, row.texts),
         )
         live = versions[0]["placement"] if versions else {}
         waiting = [each for each in listing["drafts"] if each["state"] in OPEN]
@@ -345,7 +366,8 @@ class _RowPage:
             "base": encode(row.base).decode(),
             "json_seen": row.json_seen or _tag(row.json),
             "kinds": KIND_WORDS,
-            "choices": _row_choices(self._settings.attributes or {}),
+            "choices": _row_choices(),
+            "conditions": conditions,
             "blend_labels": {column: BLEND[part] for column, part in BLEND_COLUMNS.items()},
             # What the form was made from: that of one which is shown again stays, so that no change is lost to it.
             "seen": form.text("seen") or version_of(self._rows, name),
@@ -469,11 +491,10 @@ def _is_elsewhere(fault: FormFault) -> bool:
     return (fault.pointer or "").startswith(("/name", "/json"))
 
 
-def _row_choices(attributes: Attributes) -> dict[str, list[tuple[str, str]]]:
+def _row_choices() -> dict[str, list[tuple[str, str]]]:
     """Return what may be chosen in the lines of builders, by the name of the field."""
     as_else = [("", "As the row"), ("null", AS_SOURCE)]
     return {
-        "attribute": [("", "…"), *((key, key) for key in attributes)],
         "condition": [*CONDITIONS.items()],
         "kind": [("", "As the row"), *((kind, words.name) for kind, words in KIND_WORDS.items())],
         "diversity": [*as_else, *step_options("diversity")],

@@ -1,8 +1,10 @@
 """What rows are in words: their kinds, how mixed they are, and what differs between two of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from penchant_desk.rows.clauses import filter_words
 
 
 class RowKind(NamedTuple):
@@ -65,11 +67,40 @@ def _changed(key: str, label: str, old: Any, new: Any) -> Iterator[str]:
             if before.get(name) != after.get(name):
                 yield _moved_value(f"{label}, {name}", before.get(name), after.get(name))
         return
+    if key in _RULES:
+        former, present = ([*map(_RULES[key], each)] for each in (_rules_in(old), _rules_in(new)))
+        yield from (f"{label} added: {each}" for each in present if each not in former)
+        yield from (f"{label} removed: {each}" for each in former if each not in present)
+        if former != present and sorted(former) == sorted(present):
+            yield f"{label}: in another order"
+        return
     told = [_short_value(key, each) for each in (old, new)]
     if (old is None or told[0]) and told[1]:
         yield _moved_value(label, *told)
     else:
         yield f"{label} {'added' if old is None else 'removed' if new is None else 'changed'}"
+
+
+def _rules_in(given: Any) -> list[Any]:
+    """Return what a filter has of conditions that all have to hold, or the entries of a list."""
+    if isinstance(given, list) or not given:
+        return given or []
+    if not set(given) <= {"must", "mustNot"}:
+        return [given]
+    return [*given.get("must", ()), *({"mustNot": [each]} for each in given.get("mustNot", ()))]
+
+
+def _boost_words(entry: Mapping[str, Any]) -> str:
+    condition = filter_words({name: member for name, member in entry.items() if name != "factor"})
+    return f"{condition}, times {entry['factor']:g}"
+
+
+def _quota_words(entry: Mapping[str, Any]) -> str:
+    return f"{entry['atLeast']} of the first {entry['of']}, {filter_words(entry['filter'])}"
+
+
+_RULES: Mapping[str, Callable[[Any], str]] = {"filter": filter_words, "boosts": _boost_words, "quotas": _quota_words}
+"""Members that are several conditions, and each of these in words."""
 
 
 def _moved_value(label: str, old: str | None, new: str | None) -> str:

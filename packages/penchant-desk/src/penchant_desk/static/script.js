@@ -174,3 +174,28 @@ if (titles?.dataset.more) {
     waiting = setTimeout(complete, 200, event.target.value.trim());
   });
 }
+
+// Values of a field to choose from come once it is chosen; what is chosen joins the value that is typed beside it.
+// Without this script "+" brings them, and the server joins them.
+for (const form of document.querySelectorAll("form[data-choices]")) {
+  const valuesOf = (field) => field.closest("[role=group]").querySelector("[data-values]");
+
+  form.addEventListener("change", async (event) => {
+    const { field: key, row } = event.target.dataset;
+    if (!key) return;
+    const query = new URLSearchParams({ field: event.target.value, of: key, row });
+    const text = await textOf(`${form.dataset.choices}&${query}`);
+    const fresh = text && new DOMParser().parseFromString(text, "text/html").querySelector("[data-values]");
+    if (fresh && event.target.value === query.get("field")) valuesOf(event.target).replaceChildren(...fresh.childNodes);
+  });
+
+  // Not sooner: by keyboard a choice passes others on its way.
+  form.addEventListener("focusout", (event) => {
+    const choice = event.target;
+    if (!choice.name?.endsWith(".choice") || !choice.value) return;
+    const typed = choice.closest("[role=group]").querySelector("[name$='.value']");
+    const added = /^"|^\s|\s$|,/.test(choice.value) ? JSON.stringify(choice.value) : choice.value;
+    typed.value = typed.value.trim() ? `${typed.value}, ${added}` : added;
+    choice.value = "";
+  });
+}

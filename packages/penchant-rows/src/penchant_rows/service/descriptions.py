@@ -38,7 +38,6 @@ _OPERATORS: Mapping[str, str] = {
     "gt": "is more than",
     "lt": "is less than",
 }
-_FURTHER = "a further condition holds"
 _PERSONAL = frozenset(
     {
         PlacementKind.RECOMMENDATIONS,
@@ -57,35 +56,51 @@ def _step_word(member: str, value: float) -> str:
     return steps[min(steps, key=lambda each: (abs(each - value), each))]
 
 
-def _filter_words(given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the conditions of a filter in words: all of them have to hold."""
-    is_plain = "key" in given or (
-        set(given) <= {"must", "mustNot"} and all(isinstance(e, list) for e in given.values())
-    )
-    if not is_plain:
-        yield _FURTHER
-        return
-    for clause in [given] if "key" in given else given.get("must", []):
-        match clause:
-            case {"key": key, **operators} if len(operators) > 1:
-                yield from (_condition({"key": key, name: value}) for name, value in operators.items())
-            case _:
-                yield _condition(clause)
-    yield from (_condition({"mustNot": [clause]}) for clause in given.get("mustNot", []))
+def _filter_words(given: Mapping[str, Any]) -> list[str]:
+    """Return the conditions of a filter in words: all of them have to hold."""
+    if not set(given) <= {"must", "mustNot"}:
+        return [_condition(given)]
+    return [*map(_condition, given.get("must", ())), *map(_left_out, given.get("mustNot", ()))]
 
 
-def _condition(clause: Any) -> str:
+def _condition(clause: Mapping[str, Any]) -> str:
     """Return a clause of a filter in words."""
     match clause:
-        case {"mustNot": [{"key": str(key), "any": list(values), **rest}], **others} if not rest and not others:
-            return f"{key} is none of {_values(values)}"
-        case {"key": str(key), "exists": bool(wanted), **rest} if not rest:
-            return f"{key} has a value" if wanted else f"{key} has no value"
-        case {"key": str(key), **operators} if len(operators) == 1 and set(operators) <= _OPERATORS.keys():
-            name, value = str(next(iter(operators))), next(iter(operators.values()))
-            text = _values(value) if isinstance(value, list) else _text(value)
-            return f"{key} {_OPERATORS[name]} {text}"
-    return _FURTHER
+        case {"key": name, **operators} | {"category": name, **operators}:
+            return " and ".join(_operator(name, each, value) for each, value in operators.items())
+        case {"catalogs": names}:
+            return f"it is in the catalog {' or '.join(names)}"
+    groups = [
+        " and ".join(map(_grouped, clause.get("must", ()))),
+        " or ".join(map(_grouped, clause.get("should", ()))),
+        " and ".join(map(_left_out, clause.get("mustNot", ()))),
+    ]
+    said = [each for each in groups if each]
+    return " and ".join(said) or "it is any piece"
+
+
+def _grouped(clause: Mapping[str, Any]) -> str:
+    """Return a clause of a group in words: in brackets where it has several parts itself."""
+    words = _condition(clause)
+    return f"({words})" if " and " in words or " or " in words else words
+
+
+def _left_out(clause: Mapping[str, Any]) -> str:
+    """Return in words that a clause does not hold."""
+    match clause:
+        case {"key": name, "any": values, **rest} | {"category": name, "any": values, **rest} if not rest:
+            return f"{name} is {'not' if len(values) == 1 else 'none of'} {_values(values)}"
+        case {"catalogs": names}:
+            return f"it is not in the catalog {' or '.join(names)}"
+    return f"it is not so that {_grouped(clause)}"
+
+
+def _operator(name: str, operator: str, value: Any) -> str:
+    if operator == "exists":
+        return f"{name} has {'a' if value else 'no'} value"
+    if operator == "any" and len(value) == 1:
+        return f"{name} is {_values(value)}"
+    return f"{name} {_OPERATORS[operator]} {_values(value) if isinstance(value, list) else _text(value)}"
 
 
 def _values(values: Sequence[Any]) -> str:

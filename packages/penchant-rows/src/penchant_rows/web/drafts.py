@@ -4,6 +4,7 @@ import functools
 from operator import attrgetter
 
 from penchant.model import Feature, Scope
+from penchant.service.browsing import SourceBrowser
 from penchant.web.bodies import SETTINGS_BODY, BodyKind
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
 from penchant.web.parameters import MIN_VERSION

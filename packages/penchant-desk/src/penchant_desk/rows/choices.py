@@ -1,0 +1,86 @@
+"""What conditions of rows may be about, and which values fields have: chosen before anybody types."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from penchant_client import operations
+from penchant_client.records import Settings
+from penchant_desk.rows.clauses import FieldKind, field_name, split_field
+from penchant_desk.rows.fields import CONDITIONS_IN, Texts
+from penchant_desk.site import DeskPage, PageVisit
+
+MAX_CATEGORIES = 50
+"""Categories that a field offers, those of the most pieces: a few KB of a page."""
+MAX_VALUES = 100
+"""Values that a field offers, those of the most pieces."""
+MAX_FIELDS = 12
+"""Fields of one page whose values are looked up."""
+_NAMES_OF_BOOLEANS = {True: "yes", False: "no"}
+
+
+class FieldValue(NamedTuple):
+    """A value of a field, and how many pieces have it."""
+
+    value: str
+    pieces: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionChoices:
+    """What may be chosen in conditions: fields in groups, each with its text and label, and values by field."""
+
+    fields: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    values: Mapping[str, Sequence[FieldValue]]
+
+
+async def condition_choices(visit: PageVisit, settings: Settings, texts: Texts) -> ConditionChoices:
+    """Return what the conditions of a form may be about, and the values of the fields that are chosen in it."""
+    chosen = dict.fromkeys(each for key in CONDITIONS_IN for each in texts.get(f"{key}.field", ()) if each)
+    some = [*chosen][:MAX_FIELDS]
+    listing, found = await asyncio.gather(
+        visit.client.send(operations.list_categories(visit.source)),
+        asyncio.gather(*(_values_of(visit, settings, each) for each in some)),
+    )
+    frequent = sorted(listing.categories, key=lambda each: (-each.pieces, each.category))[:MAX_CATEGORIES]
+    categories = sorted(each.category for each in frequent)
+    groups = [
+        ("Keywords", [(field_name(FieldKind.CATEGORY, each), each) for each in categories]),
+        ("Catalogs", [(field_name(FieldKind.CATALOGS), "catalog")]),
+        ("Attributes", [(field_name(FieldKind.ATTRIBUTE, each), each) for each in settings.attributes or ()]),
+    ]
+    known = {text for _, group in groups for text, _ in group}
+    further = [(each, split_field(each)[1] or each) for each in chosen if each not in known]
+    fields = [each for each in (*groups, ("Further", further)) if each[1]]
+    return ConditionChoices(fields=fields, values=dict(zip(some, found, strict=True)))
+
+
+async def _values_of(visit: PageVisit, settings: Settings, field: str) -> Sequence[FieldValue]:
+    """Return values of a field, those of the most pieces first; of an attribute by the newest pieces."""
+    kind, name = split_field(field)
+    if kind == FieldKind.CATEGORY and name:
+        request = operations.list_keywords(visit.source, category=name, limit=MAX_VALUES)
+        return [FieldValue(each.keyword, each.pieces) for each in (await visit.client.send(request)).keywords]
+    if kind == FieldKind.CATALOGS:
+        catalogs = (await visit.client.send(operations.list_catalogs(visit.source, limit=MAX_VALUES))).catalogs
+        return [FieldValue(each.catalog, each.pieces) for each in catalogs]
+    attribute = (settings.attributes or {}).get(name)
+    if attribute is None:
+        return ()
+    extras = (await visit.client.send(operations.list_extras(visit.source, examples=MAX_VALUES))).extras
+    found = next((each for each in extras if each.pointer == attribute.pointer), None)
+    return [] if found is None else [FieldValue(_text(each.value), each.pieces) for each in found.examples]
+
+
+def _text(value: Any) -> str:
+    return _NAMES_OF_BOOLEANS[value] if isinstance(value, bool) else str(value)
+
+
+async def values(visit: PageVisit) -> DeskPage:
+    """Show the values of a field: a list to choose from, which scripts ask for once a field is chosen."""
+    field = visit.text("field")
+    settings = await visit.client.send(operations.get_settings(visit.source))
+    found = await _values_of(visit, settings, field) if field else ()
+    row = {"key": visit.text("of"), "number": visit.text("row")}
+    return DeskPage(template="values.html", values={"found": found, **row})
