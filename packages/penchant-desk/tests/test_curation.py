@@ -14,6 +14,8 @@ from penchant_words.texts import LANGUAGES
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 
+ATTRIBUTES = f"{HOME}/attributes"
+
 
 def whitelist(service: Service) -> Any:
     return service.get("/s/whitelist").json()
@@ -443,3 +445,61 @@ def test_settings_are_tried_on_those_who_did_most_where_nobody_is_named(visitor:
     assert "Person kim" in words(tried, "preview")
     assert 'id="preview"' not in as_it_is.text
     assert "Person kim" in words(as_typed, "preview")
+
+
+def change(visitor: Visitor, page: Any, **given: str) -> Any:
+    """Send the form of attributes as it stands, with some fields given anew."""
+    fields = [each for each in fields_of(page.text, ATTRIBUTES) if each[0] not in given]
+    return visitor.send(f"{ATTRIBUTES}?source=s", [*fields, *given.items()])
+
+
+def attributes_of(service: Service) -> Any:
+    return service.get("/s/settings").json().get("attributes")
+
+
+def test_what_extras_have_becomes_an_attribute_by_one_click(visitor: Visitor, filled: Service) -> None:
+    extras = {"year": 1999, "shelf": {"year": "top"}, "tags": ["a, b"], "free": True}
+    filled.submit("s", piece("e", "x", extras=extras))
+    page = visitor.get("settings", source="s")
+    assert "shelf / year , a text in 1 of" in words(page, "attributes")
+    assert "free , yes or no in 1 of" in words(page, "attributes")
+    for where in ("/year", "/shelf/year", "/tags"):
+        answer = change(visitor, page, add=where)
+        assert answer.status_code == 303
+        page = visitor.ask("GET", answer.headers["location"])
+
+    assert attributes_of(filled) == {
+        "year": {"pointer": "/year", "type": "integer"},
+        "shelf year": {"pointer": "/shelf/year", "type": "keyword"},
+        "tags": {"pointer": "/tags", "type": "keywords"},
+    }
+    assert "tags" not in words(page, "attributes").partition("Found in")[2]
+    undo, name = fields_of(page.text, f"{HOME}/proposal"), filled.get("/s/drafts").json()["drafts"][0]["name"]
+    assert visitor.send(f"{HOME}/proposal?source=s&name={name}", undo).status_code == 303
+    assert list(attributes_of(filled)) == ["year", "shelf year"]
+
+
+def test_attributes_are_renamed_and_removed_and_all_else_stays(visitor: Visitor, filled: Service) -> None:
+    attributes = {name: {"pointer": f"/{name}", "type": "keyword"} for name in ("a", "b")}
+    filled.put("/s/settings", json={"attributes": attributes, "halfLifeDays": 7})
+    page = visitor.get("settings", source="s")
+
+    renamed = {"attribute-name": "first", "attribute-pointer": "/a", "attribute-type": "integer"}
+    assert change(visitor, page, do="attributes", **renamed).status_code == 303
+    assert attributes_of(filled) == {"first": {"pointer": "/a", "type": "integer"}}
+    assert filled.get("/s/settings").json()["halfLifeDays"] == 7
+
+    assert change(visitor, page, remove="0").status_code == 409
+    assert change(visitor, visitor.get("settings", source="s"), remove="0").status_code == 303
+    assert attributes_of(filled) is None
+
+
+@pytest.mark.usefixtures("filled")
+def test_what_is_wrong_with_an_attribute_is_told(visitor: Visitor) -> None:
+    page = visitor.get("settings", source="s")
+    wrong = {"attribute-name": "k", "attribute-pointer": "/categories/x", "attribute-type": "keyword"}
+
+    refused = change(visitor, page, do="attributes", **wrong)
+
+    assert refused.status_code == 422
+    assert "/attributes/k/pointer : /categories/x leads to a piece's own categories" in words(refused, "main")

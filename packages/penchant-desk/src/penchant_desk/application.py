@@ -65,6 +65,7 @@ ROUTES: Mapping[str, PageRoute] = {
     "user": PageRoute(show=user.user, change=user.change_user, scopes=_OF_PEOPLE),
     "health": PageRoute(show=health.health, change=health.change_vocabulary),
     "settings": PageRoute(show=settings.settings, change=settings.change_settings),
+    "attributes": PageRoute(show=settings.settings, change=settings.change_attributes),
     "titles": PageRoute(show=searching.titles),
     "values": PageRoute(show=choices.values),
     "front": PageRoute(show=front.front),

@@ -1,7 +1,7 @@
 """The page of a source's settings: shown as a form, tried on some lists, and stored."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,6 +33,19 @@ class SettingField(NamedTuple):
     most: int = 0
 
 
+MAX_PROPOSED = 40
+"""Members of extras that are proposed as attributes, those of the most pieces."""
+MAX_ATTRIBUTE_NAME = 100
+"""Characters of the name that an attribute gets at first."""
+ATTRIBUTE_TYPES: Mapping[str, str] = {
+    "keyword": "a text",
+    "keywords": "several texts",
+    "integer": "whole numbers",
+    "number": "numbers",
+    "boolean": "yes or no",
+    "time": "days or moments",
+}
+"""What values of attributes are, in words."""
 MAX_CATEGORIES = 100
 """Categories whose weights have a field; others can be named in a free one."""
 _SAID = {"saved": "The settings are saved; the next request goes by them."}
@@ -111,8 +124,20 @@ async def settings(visit: PageVisit) -> DeskPage:
 
 async def change_settings(visit: PageVisit) -> DeskPage | Redirect:
     """Try settings on some lists, or store them unless they were changed meanwhile."""
-    live, do = await _live(visit), visit.form.text("do")
-    given = _over(live.members, visit.form)
+    live = await _live(visit)
+    return await _changed_settings(visit, live, _over(live.members, visit.form))
+
+
+async def change_attributes(visit: PageVisit) -> DeskPage | Redirect:
+    """Store other attributes and nothing else, unless the settings were changed meanwhile."""
+    live = await _live(visit)
+    return await _changed_settings(visit, live, await _with_attributes(visit, live), saves=True)
+
+
+async def _changed_settings(
+    visit: PageVisit, live: LiveSettings, given: Mapping[str, Any], *, saves: bool = False
+) -> DeskPage | Redirect:
+    do = "save" if saves else visit.form.text("do")
     try:
         if do not in {"save", "draft"}:
             return await _tried(visit, live, given)
@@ -127,6 +152,36 @@ async def change_settings(visit: PageVisit) -> DeskPage | Redirect:
             for each in error.errors
         ]
         return await _page(visit, live, given, faults=faults, status=422)
+
+
+async def _with_attributes(visit: PageVisit, live: LiveSettings) -> dict[str, Any]:
+    """Return the settings in force with the attributes of a form: without one, or with one more that extras have."""
+    form, removed, added = visit.form, visit.form.text("remove"), visit.form.text("add")
+    lines = zip(*(form.all(f"attribute-{each}") for each in ("name", "pointer", "type")), strict=False)
+    named = {
+        name.strip(): {"pointer": where, "type": type_}
+        for number, (name, where, type_) in enumerate(lines)
+        if str(number) != removed
+    }
+    if added:
+        found = (await visit.client.send(operations.list_extras(visit.source))).extras
+        own = next((each for each in found if each.pointer == added), None)
+        if own is not None:
+            named[_free_name(path_words(added), named)] = {"pointer": added, "type": own.type}
+    rest = {key: value for key, value in live.members.items() if key != "attributes"}
+    return rest | ({"attributes": named} if named else {})
+
+
+def path_words(where: str) -> Sequence[str]:
+    """Return the names that a pointer leads by."""
+    return [each.replace("~1", "/").replace("~0", "~") for each in where.split("/")[1:]]
+
+
+def _free_name(path: Sequence[str], taken: Collection[str]) -> str:
+    """Return what an attribute is called at first: as its member, where another one is called so with what it is in."""
+    names = (" ".join(path[-length:])[:MAX_ATTRIBUTE_NAME].strip() for length in range(1, len(path) + 1))
+    free = next((each for each in names if each and each not in taken), None)
+    return free or next(name for number in range(1, len(taken) + 2) if (name := f"attribute {number}") not in taken)
 
 
 async def _tried(visit: PageVisit, live: LiveSettings, given: Mapping[str, Any]) -> DeskPage:
@@ -311,14 +366,18 @@ async def _page(
     visit: PageVisit, live: LiveSettings, given: Mapping[str, Any], *, status: int = 200, **more: Any
 ) -> DeskPage:
     """Show settings as a form: those given, over the defaults, with a field for every category that there is."""
-    source, categories, like, drafts = await asyncio.gather(
+    source, categories, extras, like, drafts = await asyncio.gather(
         visit.client.send(flows.get_source(visit.source)),
         visit.client.send(operations.list_categories(visit.source)),
+        visit.client.send(operations.list_extras(visit.source)),
         what_a_like_is(visit),
         open_drafts(visit),
     )
     weights = given["categoryWeights"]
     known = [each.category for each in categories.categories]
+    attributes = given.get("attributes") or {}
+    own = {each.get("pointer") for each in attributes.values()}
+    proposed = [each for each in extras.extras if each.pointer not in own]
     names = [*weights, *(name for name in known if name not in weights)][: max(MAX_CATEGORIES, len(weights))]
     values: dict[str, Any] = {
         "words": _WORDS | (given.get("words") or {}),
@@ -334,6 +393,11 @@ async def _page(
             **{name: _DEFAULTS[name] | given[name] for name in ("interactionWeights", "blend")},
         },
         "categories": [(name, weights.get(name, "")) for name in sorted(names)],
+        "attributes": attributes,
+        "attribute_types": ATTRIBUTE_TYPES,
+        "proposed": sorted(proposed, key=lambda each: (-each.pieces, each.pointer))[:MAX_PROPOSED],
+        "looked_at": extras.looked_at,
+        "path_words": path_words,
         "blend_fields": _BLEND,
         "numbers": _NUMBERS,
         "checks": _CHECKS,
