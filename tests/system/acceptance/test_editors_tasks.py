@@ -21,11 +21,6 @@ pytestmark = pytest.mark.slow
 
 WORKS = Path(penchant.demo.__file__).parent / "works"
 DOCUMENT = Path(__file__).parents[3] / "docs" / "how-to" / "editors.md"
-ATTRIBUTES = {
-    "format": {"pointer": "/format", "type": "keywords"},
-    "genre": {"pointer": "/genre", "type": "keywords"},
-    "catalog": {"pointer": "/catalog", "type": "keywords"},
-}
 TONIGHT = {"title": "Tonight", "kind": "recommendations", "fallback": "popular"}
 LONELY = "Tide Tables of Sylt"
 VIEWER = "viewer-4711"
@@ -225,24 +220,25 @@ def pin_a_piece_until_sunday(editor: Editor, server: Server) -> None:
 
 def make_a_row_of_new_crime_series(editor: Editor, server: Server) -> None:
     editor.press("New row")
-    editor.fill("Name at the desk", "crime")
     editor.fill("Title that people read", "New crime series")
     editor.check("Newest")
-    editor.choose("Attribute 1", "format", part="Which pieces may stand in it?")
+    editor.choose("Field 1", "kind", part="Which pieces may stand in it?")
     editor.fill("Value 1", "series", part="Which pieces may stand in it?")
     editor.press("Add to conditions")
-    editor.choose("Attribute 2", "genre")
-    editor.fill("Value 2", "crime, thriller")
+    editor.choose("Field 2", "theme")
+    editor.fill("Value 2", "crime, deception")
     editor.fill("At least 1", "3")
     editor.fill("of the first 1", "4")
-    editor.choose("Attribute 1", "catalog", part="Always some of")
+    editor.choose("Field 1", "catalog", part="Always some of")
     editor.fill("Value 1", "recent", part="Always some of")
     editor.press("Publish")
 
     editor.reads("Published: the next request goes by it.")
-    listed = server.client.get("/works/placements/crime/list?include=extras&take=4").json()["content"]
-    assert {each["extras"]["format"][0] for each in listed} == {"series"}
-    assert sum("recent" in each["extras"]["catalog"] for each in listed) >= 3
+    row = "/works/placements/new%20crime%20series"
+    listed = [each["id"] for each in server.client.get(f"{row}/list?take=4").json()["content"]]
+    stored = server.client.post("/works/content/read", json=listed).json()["content"]
+    assert {each["categories"]["kind"][0] for each in stored} == {"series"}
+    assert sum("recent" in each["filters"]["catalogs"] for each in stored) >= 3
 
 
 def try_less_popularity_and_read_the_result(editor: Editor, server: Server) -> None:
@@ -316,13 +312,10 @@ def id_of(name: str) -> str:
 
 
 def pieces() -> list[dict[str, Any]]:
-    """Return the demo's works with ids that tell nothing, attributes that an editor asks by, and one like no other."""
+    """Return the demo's works with ids that tell nothing, and one like no other."""
     works = [json.loads(line) for line in (WORKS / "pieces.ndjson").read_text("utf-8").splitlines()]
     for work in works:
-        terms = [each for category in ("theme", "style") for each in work["categories"].get(category, [])]
-        genres = [each if isinstance(each, str) else each["key"] for each in terms]
-        told = {"format": work["categories"]["kind"], "genre": genres, "catalog": work["filters"]["catalogs"]}
-        work.update(id=id_of(work["id"]), extras=work["extras"] | told)
+        work["id"] = id_of(work["id"])
     return [*works, {"id": id_of("lonely"), "label": LONELY, "categories": {"theme": ["tides of the North Sea"]}}]
 
 
@@ -331,7 +324,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with the works, and a viewer who liked some of them."""
     started = Server(tmp_path_factory.mktemp("tasks") / "data")
     assert started.client.post("/works/content", json=pieces()).status_code == 202
-    assert started.client.put("/works/settings", json={"attributes": ATTRIBUTES}).status_code == 200
     for name in ("jane-eyre", "rebecca", "dracula", "frankenstein", "beloved"):
         started.client.post(f"/works/users/{VIEWER}/interactions/RateLike/content/{id_of(name)}")
     yield started
@@ -358,7 +350,7 @@ def editor(request: pytest.FixtureRequest, browser: Browser, server: Server) -> 
 def desk(server: Server, editor: Editor, other_key: str) -> Editor:
     """The editor before the desk, with one row that somebody else has changed, once all is found out."""
     server.client.put("/works/blacklist", json=[])
-    server.client.delete("/works/placements/crime")
+    server.client.delete("/works/placements/new%20crime%20series")
     server.client.delete("/works/placements/tonight")
     server.client.put("/works/placements/tonight", json=TONIGHT)
     server.client.put("/works/placements/tonight", json=TONIGHT | {"diversity": 1}, headers={"x-api-key": other_key})
