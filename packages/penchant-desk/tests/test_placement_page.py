@@ -227,6 +227,19 @@ def test_values_of_a_field_are_there_for_scripts(visitor: Visitor, filled: Servi
     assert values("key:no such") == values("category:no such") == values("") == values("x") == []
 
 
+def test_a_page_stays_small_whatever_there_is_to_choose_from(visitor: Visitor, filled: Service) -> None:
+    names = [f"{number:03} {'long ' * 20}" for number in range(120)]
+    filled.submit("s", {"id": "l", "categories": {f"category {number}": names for number in range(60)}})
+    conditions = [{"category": f"category {number}", "any": [names[number]]} for number in range(20)]
+    put(filled, kind="popular", filter={"must": conditions}, quotas=[{"filter": conditions[0], "atLeast": 1, "of": 2}])
+
+    few, many = visitor.get("placement", source="s"), visitor.get("placement", source="s", name="home")
+
+    assert len(few.content) < 60_000
+    assert len(many.content) < 100_000
+    assert len(chosen(many, "filter.choice")) < 4
+
+
 @pytest.mark.parametrize("given_filter", STORED_FILTERS)
 def test_stored_conditions_of_any_shape_open_and_are_stored_unchanged(
     visitor: Visitor, filled: Service, given_filter: dict[str, Any]

@@ -34,7 +34,12 @@ FULL: dict[str, Any] = {
     "kind": "recommendations",
     "fallback": "popular",
     "filter": {
-        "must": [{"key": "year", "gte": 1800}, {"should": [{"key": "year", "lt": 1900}, {"key": "year", "gte": 1900}]}]
+        "must": [
+            {"key": "year", "gte": 1800},
+            {"category": "kind", "any": ["film", "novel", "series"]},
+            {"should": [{"key": "year", "lt": 1900}, {"key": "year", "gte": 1900}]},
+        ],
+        "mustNot": [{"catalogs": ["games"]}],
     },
     "boosts": [{"key": "country", "any": ["France"], "factor": 2}],
     "pins": [

@@ -1,6 +1,7 @@
 """What conditions of rows may be about, and which values fields have: chosen before anybody types."""
 
 import asyncio
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,10 +12,14 @@ from penchant_desk.rows.clauses import FieldKind, field_name, split_field
 from penchant_desk.rows.fields import CONDITIONS_IN, Texts
 from penchant_desk.site import DeskPage, PageVisit
 
-MAX_CATEGORIES = 50
-"""Categories that a field offers, those of the most pieces: a few KB of a page."""
+MAX_CATEGORIES, LEAST_CATEGORIES, ALL_CATEGORIES = 50, 10, 300
+"""Categories that a field offers, those of the most pieces: fewer in each of many rows, 20 KB of a page in all."""
+MAX_ORDERED = 20
+"""Numbers or moments of an attribute that are offered: where there are more, one is typed."""
 MAX_VALUES = 100
 """Values that a field offers, those of the most pieces."""
+MAX_OFFERED, OFFERED_CHARACTERS = 200, 4_000
+"""Values that all rows of a page offer together, and how long these may be: 20 KB of it."""
 MAX_FIELDS = 12
 """Fields of one page whose values are looked up."""
 _NAMES_OF_BOOLEANS = {True: "yes", False: "no"}
@@ -37,13 +42,15 @@ class ConditionChoices:
 
 async def condition_choices(visit: PageVisit, settings: Settings, texts: Texts) -> ConditionChoices:
     """Return what the conditions of a form may be about, and the values of the fields that are chosen in it."""
-    chosen = dict.fromkeys(each for key in CONDITIONS_IN for each in texts.get(f"{key}.field", ()) if each)
+    rows = [each for key in CONDITIONS_IN for each in texts.get(f"{key}.field", ()) if each]
+    chosen = dict.fromkeys(rows)
     some = [*chosen][:MAX_FIELDS]
     listing, found = await asyncio.gather(
         visit.client.send(operations.list_categories(visit.source)),
         asyncio.gather(*(_values_of(visit, settings, each) for each in some)),
     )
-    frequent = sorted(listing.categories, key=lambda each: (-each.pieces, each.category))[:MAX_CATEGORIES]
+    most = min(MAX_CATEGORIES, max(LEAST_CATEGORIES, ALL_CATEGORIES // (len(rows) + len(CONDITIONS_IN))))
+    frequent = sorted(listing.categories, key=lambda each: (-each.pieces, each.category))[:most]
     categories = sorted(each.category for each in frequent)
     groups = [
         ("Keywords", [(field_name(FieldKind.CATEGORY, each), each) for each in categories]),
@@ -53,7 +60,15 @@ async def condition_choices(visit: PageVisit, settings: Settings, texts: Texts) 
     known = {text for _, group in groups for text, _ in group}
     further = [(each, split_field(each)[1] or each) for each in chosen if each not in known]
     fields = [each for each in (*groups, ("Further", further)) if each[1]]
-    return ConditionChoices(fields=fields, values=dict(zip(some, found, strict=True)))
+    offered = [_shortened(each, len(rows)) for each in found]
+    return ConditionChoices(fields=fields, values=dict(zip(some, offered, strict=True)))
+
+
+def _shortened(found: Sequence[FieldValue], rows: int) -> Sequence[FieldValue]:
+    """Return as many of the first values as one of so many rows may offer."""
+    lengths = itertools.accumulate(len(each.value) for each in found)
+    fitting = sum(end <= OFFERED_CHARACTERS // rows for end in lengths)
+    return found[: min(fitting, MAX_OFFERED // rows)]
 
 
 async def _values_of(visit: PageVisit, settings: Settings, field: str) -> Sequence[FieldValue]:
@@ -69,8 +84,10 @@ async def _values_of(visit: PageVisit, settings: Settings, field: str) -> Sequen
     if attribute is None:
         return ()
     extras = (await visit.client.send(operations.list_extras(visit.source, examples=MAX_VALUES))).extras
-    found = next((each for each in extras if each.pointer == attribute.pointer), None)
-    return [] if found is None else [FieldValue(_text(each.value), each.pieces) for each in found.examples]
+    found = next((each.examples for each in extras if each.pointer == attribute.pointer), ())
+    if attribute.type in {"integer", "number", "time"} and len(found) > MAX_ORDERED:
+        return ()
+    return [FieldValue(_text(each.value), each.pieces) for each in found]
 
 
 def _text(value: Any) -> str:
@@ -81,6 +98,6 @@ async def values(visit: PageVisit) -> DeskPage:
     """Show the values of a field: a list to choose from, which scripts ask for once a field is chosen."""
     field = visit.text("field")
     settings = await visit.client.send(operations.get_settings(visit.source))
-    found = await _values_of(visit, settings, field) if field else ()
+    found = _shortened(await _values_of(visit, settings, field), 1) if field else ()
     row = {"key": visit.text("of"), "number": visit.text("row")}
     return DeskPage(template="values.html", values={"found": found, **row})
