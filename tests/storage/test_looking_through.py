@@ -48,6 +48,16 @@ def test_some_pieces_are_read_together(storage: Storage) -> None:
     assert storage.pieces.read_some(account, "s", ["a", "c", "nothing"]) == {"a": b"a"}
 
 
+def test_the_newest_pieces_come_first_and_deleted_ones_not_at_all(storage: Storage) -> None:
+    account = account_with(storage, "c", "b", "a", "gone", "b")
+    done(storage, DeletePieces(account_id=account, source="s", ids=["gone"]))
+
+    with storage.pieces.open_newest(account, "s", limit=2) as bodies:
+        assert list(bodies) == [b"b", b"a"]
+    with storage.pieces.open_newest(account, "s", limit=9) as bodies:
+        assert list(bodies) == [b"b", b"a", b"c"]
+
+
 def days(storage: Storage, account: int, **within: int) -> Sequence[tuple[int, int]]:
     within = {"since": DAY * DAY_MS, "limit": 100} | within
     counts = Counter[int]()

@@ -138,6 +138,16 @@ def test_extras_are_told_as_what_attributes_they_could_be(service: Service) -> N
     assert service.put("/s/settings", json={"attributes": attributes}).status_code == 200
 
 
+def test_extras_of_any_shape_are_looked_through_within_bounds(service: Service) -> None:
+    wide = {f"m{number:04}": {"x": {"y": {"z": number}}, "n": number} for number in range(1_000)}
+    service.submit("s", piece("wide", "x", extras=wide), piece("deep", "x", extras={"m": [{"a": 1}, [1], 2]}))
+
+    found = answer(service, "/s/extras")
+
+    assert found["lookedAt"] == 2
+    assert [each["pointer"] for each in found["extras"]] == [f"/m{number:04}/n" for number in range(99)]
+
+
 def test_people_are_found_by_the_beginning_of_their_id_first_who_is_it(filled: Service) -> None:
     for user in ("kimberly", "kim", "lee"):
         play(filled, user)

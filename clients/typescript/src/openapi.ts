@@ -1120,6 +1120,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/catalogs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the catalogs, those of the most pieces first, with how many are in them.
+         * @description The catalogs, those of the most pieces first, with how many pieces are in each. `skip`, `limit`. Needs the scope `read`. Not for browser keys.
+         */
+        get: operations["listCatalogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/extras": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what the extras of the newest pieces have that could be an attribute, with type, pieces and examples.
+         * @description What could be an attribute: the members of `extras` in the 2,000 newest pieces (`lookedAt`: how many there are), ascending by pointer, up to 100 and three levels deep; each with the type of most values, the `pieces` that have one, and the `examples` (3, to 100) of the most pieces. Needs the scope `read`. Not for browser keys.
+         */
+        get: operations["listExtras"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/health": {
         parameters: {
             query?: never;
@@ -2612,6 +2652,69 @@ export interface components {
             category: string;
             /** Format: int64 */
             keywords: number;
+            /** Format: int64 */
+            pieces: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CatalogListing
+         * @description A page of the catalogs, those of the most pieces first, and how many there are.
+         */
+        CatalogListing: {
+            /** Format: int64 */
+            count: number;
+            catalogs: components["schemas"]["CatalogSize"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CatalogSize
+         * @description A catalog, and how many pieces are in it.
+         */
+        CatalogSize: {
+            catalog: string;
+            /** Format: int64 */
+            pieces: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ExtrasListing
+         * @description The members of extras, by their pointers, in the ``looked_at`` newest pieces.
+         */
+        ExtrasListing: {
+            /** Format: int64 */
+            lookedAt: number;
+            extras: components["schemas"]["ExtrasField"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ExtrasField
+         * @description A member of extras by its JSON pointer: the type of most of its values, how many pieces have one, and some.
+         */
+        ExtrasField: {
+            pointer: string;
+            type: components["schemas"]["AttributeType"];
+            /** Format: int64 */
+            pieces: number;
+            examples: components["schemas"]["ExtrasExample"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * AttributeType
+         * @description What values of an attribute are; only ``keywords`` are several.
+         * @enum {unknown}
+         */
+        AttributeType: "boolean" | "integer" | "keyword" | "keywords" | "number" | "time";
+        /**
+         * ExtrasExample
+         * @description A value of a member of extras, and how many of the pieces that were looked at have it.
+         */
+        ExtrasExample: {
+            value: unknown;
             /** Format: int64 */
             pieces: number;
         } & {
@@ -17683,6 +17786,393 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["KeywordListing"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listCatalogs: {
+        parameters: {
+            query?: {
+                /** @description How many leading entries to skip. */
+                skip?: number;
+                /** @description How many entries to return; without it, all. */
+                limit?: number;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "count": 1,
+                     *       "catalogs": [
+                     *         {
+                     *           "catalog": "tv",
+                     *           "pieces": 2
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CatalogListing"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listExtras: {
+        parameters: {
+            query?: {
+                /** @description How many values of each member, those of the most pieces, 1 to 100. */
+                examples?: number;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "lookedAt": 3,
+                     *       "extras": [
+                     *         {
+                     *           "pointer": "/year",
+                     *           "type": "integer",
+                     *           "pieces": 3,
+                     *           "examples": [
+                     *             {
+                     *               "value": 1979,
+                     *               "pieces": 1
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ExtrasListing"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */

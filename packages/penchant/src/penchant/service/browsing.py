@@ -5,6 +5,7 @@ index; they are read one after the other, so many at a time.
 """
 
 import bisect
+import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,8 @@ MAX_TITLED = 8
 """Sources whose titles are remembered, each until its next version."""
 MAX_TITLES = 20_000
 """Pieces whose titles are read where one is looked for, `MAX_SCANNED` in a turn of a thread; 6 MB of a source."""
-MAX_SAMPLED = 2_000
-"""The newest pieces whose extras are looked at, once for each version: in 20 to 40 ms."""
+MAX_SAMPLED, MAX_SAMPLED_BYTES = 2_000, 16 * 1024 * 1024
+"""The newest pieces whose extras are looked at, once for each version, in 70 ms of CPU, and how large they may be."""
 MAX_COMPLETED = 30
 """Titles by which a field completes what is typed."""
 
@@ -104,6 +105,22 @@ class SampledExtras(NamedTuple):
     looked_at: int
 
 
+class _BoundedBodies:
+    """Bodies of pieces up to `MAX_SAMPLED_BYTES`, which counts those that were read."""
+
+    def __init__(self, bodies: Iterator[bytes]) -> None:
+        self._bodies = bodies
+        self.count = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        total = 0
+        for body in self._bodies:
+            self.count, total = self.count + 1, total + len(body)
+            yield body
+            if total > MAX_SAMPLED_BYTES:
+                return
+
+
 class SourceBrowser:
     """Looks through sources and their pieces."""
 
@@ -153,9 +170,7 @@ class SourceBrowser:
         key = (view.head.source_id, view.head.incarnation, view.head.version)
         sample = self._extras.get(key)
         if sample is None:
-            name = (view.head.account_id, view.head.name)
-            bodies = await self._database.in_thread(self._database.storage.pieces.read_newest, *name, MAX_SAMPLED)
-            sample = SampledExtras(await self._database.in_thread(count_extras, bodies), len(bodies))
+            sample = await self._database.in_thread(self._sample, view.head.account_id, view.head.name)
             self._extras.put(key, sample)
         return sample
 
@@ -175,10 +190,7 @@ class SourceBrowser:
         }
         if not outside:
             return
-        bodies = await self._database.in_thread(
-            self._database.storage.pieces.read_newest, account_id, source, MAX_SAMPLED
-        )
-        names = {name for body in bodies for name in decode_extras(body)}
+        names = await self._database.in_thread(self._names_in_extras, account_id, source)
         faults = Faults()
         for place, given in outside.items():
             if steps_of(given)[0] not in names:
@@ -220,6 +232,21 @@ class SourceBrowser:
             keys=list(pieces),
             joined="\0".join(["", *pieces, ""]),
         )
+
+    def _sample(self, account_id: int, source: str) -> SampledExtras:
+        with self._newest(account_id, source) as bodies:
+            members = count_extras(bodies)
+        return SampledExtras(members, bodies.count)
+
+    def _names_in_extras(self, account_id: int, source: str) -> set[str]:
+        with self._newest(account_id, source) as bodies:
+            return {name for body in bodies for name in decode_extras(body)}
+
+    @contextlib.contextmanager
+    def _newest(self, account_id: int, source: str) -> Iterator["_BoundedBodies"]:
+        """Open the newest pieces, up to `MAX_SAMPLED` of them and `MAX_SAMPLED_BYTES`."""
+        with self._database.storage.pieces.open_newest(account_id, source, limit=MAX_SAMPLED) as bodies:
+            yield _BoundedBodies(bodies)
 
     def _scan(self, view: View, text: str, after: str | None, limit: int) -> PiecePage:
         """Return the next page of pieces whose label contains a text, reading labels in the order of ids."""

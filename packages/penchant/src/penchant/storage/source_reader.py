@@ -138,11 +138,11 @@ class SourceReader:
         for rows in self._stream(statement.order_by(pieces.c.piece_id).limit(limit), min(limit, BATCH_ROWS)):
             yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
-    def newest(self, limit: int) -> list[bytes]:
-        """Return the bodies of the live pieces that were submitted last, the latest first."""
+    def newest(self, limit: int) -> Iterator[bytes]:
+        """Yield the bodies of up to ``limit`` live pieces that were submitted last, the latest first."""
         statement = self._live(select(pieces.c.codec, pieces.c.body)).order_by(pieces.c.version.desc()).limit(limit)
-        rows = self._connection.execute(statement).all()
-        return self._bodies.read_all([row.codec for row in rows], [row.body for row in rows])
+        for rows in self._stream(statement, BODY_ROWS):
+            yield from (self._bodies.read(row[0], row[1]) for row in rows)
 
     def texts(self, after: str, limit: int) -> list[PieceText]:
         """Return up to ``limit`` live pieces past an id, ascending, with what is kept of their words."""

@@ -164,10 +164,11 @@ class PieceStore:
         _, pieces = self.read_with_head(account_id, source, ids)
         return {piece_id: piece.body for piece_id, piece in pieces.items()}
 
-    def read_newest(self, account_id: int, source: str, limit: int) -> list[bytes]:
-        """Return the bodies of the pieces that were submitted last, the latest first."""
+    @contextlib.contextmanager
+    def open_newest(self, account_id: int, source: str, *, limit: int) -> Iterator[Iterator[bytes]]:
+        """Open the bodies of the pieces that were submitted last, the latest first."""
         with _open_reader(self._transactions, account_id, source) as reader:
-            return reader.newest(limit)
+            yield reader.newest(limit)
 
     def read_texts(self, account_id: int, source: str, after: str, limit: int) -> tuple[KeywordRules, list[PieceText]]:
         """Return the rules of words of a source, and its pieces past an id, ascending, with what is kept of theirs."""

@@ -1,6 +1,7 @@
 """Attributes on the wire: the setting that names them, and the marks that the extras of a piece give them."""
 
 import contextlib
+import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -133,17 +134,14 @@ def count_extras(bodies: Iterable[bytes]) -> list[ExtrasMember]:
 
     Of several types that fit as many pieces, the narrowest: moments before texts, one text before several.
     """
-    fitting: defaultdict[str, Counter[AttributeType]] = defaultdict(Counter)
-    # With whether it is a boolean, since 1 is the same as true.
-    values: defaultdict[str, Counter[tuple[Value, bool]]] = defaultdict(Counter)
+    found: defaultdict[str, list[Any]] = defaultdict(list)
     for body in bodies:
-        for where, value in _leaves(decode_extras(body), "", 1):
-            kinds = [kind for kind in _candidates(value) if next(_values(value, kind), None) is not None]
-            if kinds and (where in fitting or len(fitting) < MAX_COUNTED_MEMBERS):
-                fitting[where].update(kinds)
-                own = value if isinstance(value, list) else [value]
-                values[where].update({(each, isinstance(each, bool)) for each in own})
-    return [_counted(where, fitting[where], values[where]) for where in sorted(fitting)]
+        # Of a piece with thousands of members the first ones have to do.
+        for where, value in itertools.islice(_leaves(decode_extras(body), "", 1), 2 * MAX_COUNTED_MEMBERS):
+            if where in found or len(found) < MAX_COUNTED_MEMBERS:
+                found[where].append(value)
+    members = (_counted(where, found[where]) for where in sorted(found))
+    return [each for each in members if each.pieces]
 
 
 def _leaves(value: Any, where: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -167,16 +165,28 @@ def _candidates(value: Any) -> Sequence[AttributeType]:
         case str():
             moment = (AttributeType.TIME,) if value[:4].isdigit() else ()
             return (*moment, AttributeType.KEYWORD, AttributeType.KEYWORDS)
-        case list():
-            return (AttributeType.KEYWORDS,)
     return ()
 
 
-def _counted(where: str, fitting: Counter[AttributeType], values: Counter[tuple[Value, bool]]) -> ExtrasMember:
+def _counted(where: str, found: Sequence[Any]) -> ExtrasMember:
+    # With its type, since 1 is the same as true; most values are there again and again, and looked at once.
+    counts = Counter((type(each), each) for each in found if isinstance(each, str | int | float))
+    lists = [list(_values(each, AttributeType.KEYWORDS)) for each in found if isinstance(each, list)]
+    fitting = Counter({AttributeType.KEYWORDS: sum(map(bool, lists))})
+    for (_, value), count in counts.items():
+        fitting.update(dict.fromkeys((kind for kind in _candidates(value) if _fits(value, kind)), count))
+    counts.update((str, each) for each in itertools.chain.from_iterable(lists))
     kind = max(_NARROWEST_FIRST, key=lambda each: fitting[each])
-    ordered = sorted(values.items(), key=lambda each: (-each[1], str(each[0][0])))
-    some = [(value, count) for (value, _), count in ordered if next(_values(value, kind), None) is not None]
-    return ExtrasMember(where, kind, fitting[kind], some[:MAX_COUNTED_VALUES])
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], str(each[0][1])))
+    values = ((value, count) for (_, value), count in ordered if _fits(value, kind))
+    return ExtrasMember(where, kind, fitting[kind], list(itertools.islice(values, MAX_COUNTED_VALUES)))
+
+
+def _fits(value: Value, kind: AttributeType) -> bool:
+    try:
+        return _READERS[kind][1](value) is not None
+    except ValueError:
+        return False
 
 
 def _member(value: Any, steps: Sequence[str]) -> Any:
