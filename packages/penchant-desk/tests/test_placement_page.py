@@ -199,6 +199,18 @@ def test_a_row_of_crime_series_is_made_by_choosing_alone(visitor: Visitor, fille
     }
 
 
+def test_a_quota_that_cannot_be_met_is_told_by_what_it_asks_for(visitor: Visitor, filled: Service) -> None:
+    with_series(filled)
+    films = [{"filter": {"category": "kind", "any": ["film"]}, "atLeast": 2, "of": 2}]
+    variants = [{"name": "own", "share": 0, "quotas": films}]
+    put(filled, kind="new", quotas=[{"filter": {"catalogs": ["tv"]}, "atLeast": 2, "of": 2}], variants=variants)
+    page = visitor.get("placement", source="s", name="home")
+
+    assert "Cannot be met now: 2 of the first 2, in the catalog tv:" in words(page, "preview")
+    own = visitor.fill(page, PAGE, do="show", **{"in": "own"})
+    assert "Cannot be met now: 2 of the first 2, kind is film:" in words(own, "preview")
+
+
 def test_a_field_without_a_value_is_told_once_the_row_is_kept(visitor: Visitor, filled: Service) -> None:
     with_series(filled)
     page = visitor.get("placement", source="s")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from acceptance.browsers import Window
 from acceptance.servers import Server
 from acceptance.test_editors_tasks import Editor, KeyboardEditor
-from penchant.cli.demo import DEMO_KEY_FILE
+from penchant.cli.options import DEMO_KEY_FILE
 
 pytestmark = pytest.mark.slow
 

@@ -41,7 +41,7 @@ from penchant_desk.rows.stored import (
     rows_and_settings,
     version_of,
 )
-from penchant_desk.rows.words import KIND_WORDS, difference_in_words
+from penchant_desk.rows.words import KIND_WORDS, difference_in_words, quota_words
 from penchant_desk.site import DeskPage, PageVisit, Redirect, Section, faults_of
 
 NEW: Mapping[str, Any] = {"kind": "recommendations", "rotation": 0.1, "fallback": "popular"}
@@ -300,9 +300,9 @@ class _RowPage:
             if error.status >= 500:
                 raise
             return Section(faults=faults_of(error))
-        return Section(value=await self._preview_values(made))
+        return Section(value=await self._preview_values(made, msgspec.json.decode(members)))
 
-    async def _preview_values(self, made: PlacementPreview) -> "RowComparison":
+    async def _preview_values(self, made: PlacementPreview, members: Mapping[str, Any]) -> "RowComparison":
         (listed,) = made.lists
         cards = await piece_tiles(self._visit, self._settings, [each.id for each in (*listed.before, *listed.after)])
         labels = {each.id: each.title for each in cards.values()}
@@ -310,7 +310,9 @@ class _RowPage:
             comparison=rows_of(listed.user_id or "", listed, labels, listed.user_id or STRANGER),
             cards=cards,
             fitting=made.fitting,
-            unmet=[f"{each.rule.removeprefix('/')}: {each.why}" for each in listed.unmet or ()],
+            unmet=[
+                f"{_rule_words(members, listed.variant_after, each.rule)}: {each.why}" for each in listed.unmet or ()
+            ],
             variant=listed.variant_after,
         )
 
@@ -440,6 +442,15 @@ def _row_faults(error: ServiceError, where: str) -> list[FormFault]:
         else:
             found.append(FormFault(detail=each.detail))
     return found
+
+
+def _rule_words(members: Mapping[str, Any], variant: str | None, rule: str) -> str:
+    """Return a rule of a row, or of one of its variants, by its pointer: a quota by what it asks for."""
+    key, _, number = rule.removeprefix("/").partition("/")
+    own: Mapping[str, Any] = next((each for each in members.get("variants") or () if each.get("name") == variant), {})
+    quotas = own.get("quotas", members.get("quotas")) or ()
+    is_known = key == "quotas" and number.isdecimal() and int(number) < len(quotas)
+    return quota_words(quotas[int(number)]) if is_known else rule.removeprefix("/")
 
 
 def _tag(text: str) -> str:

@@ -95,11 +95,12 @@ def _boost_words(entry: Mapping[str, Any]) -> str:
     return f"{condition}, times {entry['factor']:g}"
 
 
-def _quota_words(entry: Mapping[str, Any]) -> str:
+def quota_words(entry: Mapping[str, Any]) -> str:
+    """Return a quota in words."""
     return f"{entry['atLeast']} of the first {entry['of']}, {filter_words(entry['filter'])}"
 
 
-_RULES: Mapping[str, Callable[[Any], str]] = {"filter": filter_words, "boosts": _boost_words, "quotas": _quota_words}
+_RULES: Mapping[str, Callable[[Any], str]] = {"filter": filter_words, "boosts": _boost_words, "quotas": quota_words}
 """Members that are several conditions, and each of these in words."""
 
 
