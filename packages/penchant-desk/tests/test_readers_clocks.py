@@ -14,7 +14,7 @@ from serving import Service, ok
 from visitors import HOME, Visitor, fields_of, text_of, words
 
 BERLIN = ZoneInfo("Europe/Berlin")
-PIECE, ROW, DRAFT = (f"{HOME}/{page}" for page in ("piece", "placement", "proposal"))
+PIECE, ROW, DRAFT, SETTINGS = (f"{HOME}/{page}" for page in ("piece", "placement", "proposal", "settings"))
 
 
 @pytest.fixture
@@ -45,6 +45,16 @@ def test_what_is_no_time_zone_is_refused(filled: Service, name: Any) -> None:
     answer = filled.put("/s/settings", json={"timeZone": name})
 
     assert (answer.status_code, [each["pointer"] for each in answer.json()["errors"]]) == (422, ["/timeZone"])
+
+
+def test_editors_choose_the_zone_of_their_pages(visitor: Visitor, filled: Service) -> None:
+    page = visitor.get("settings", source="s")
+
+    refused = visitor.fill(page, SETTINGS, do="save", timeZone="Berlin")
+    visitor.fill(page, SETTINGS, do="save", timeZone=" Europe/Berlin ")
+
+    assert (refused.status_code, "/timeZone: Found another time zone" in text_of(refused.text)) == (422, True)
+    assert ok(filled.get("/s/settings"))["timeZone"] == "Europe/Berlin"
 
 
 def test_pages_are_in_the_zone_of_the_setting_and_say_so(visitor: Visitor, berlin: Service) -> None:

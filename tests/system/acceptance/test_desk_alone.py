@@ -9,7 +9,9 @@ import httpx
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server, free_port
+from acceptance.servers import Server, free_port, new_key
+from factories import piece
+from penchant_desk.application import ROUTES
 from visitors import HOME, Visitor, fields_of
 
 pytestmark = pytest.mark.slow
@@ -71,6 +73,23 @@ def test_people_sign_in_with_keys_of_the_service_until_the_desk_is_restarted(ser
         assert visitor.sign_in(server.key).status_code == 303
         visitor.send(f"{HOME}/sign-out", fields_of(visitor.get("accounts").text, f"{HOME}/sign-out"))
         assert visitor.get("accounts").status_code == 303
+
+
+def test_all_pages_are_shown_alone_to_editors_and_admins(server: Server) -> None:
+    server.client.post("/s/content", json=[piece("a", "x", label="First"), piece("b", "x")])
+    server.client.put("/s/placements/row", json={"kind": "new"})
+    server.client.put("/s/drafts/spring", json={"blacklist": ["a"]})
+    asked = {"source": "s", "id": "a", "user": "kim", "q": "First"}
+    named = {"proposal": "spring", "placement": "row", "results": "row", "card": "row"}
+    pages = {name for name, route in ROUTES.items() if route.show and not route.admin and not route.is_public}
+    of_admins = {name for name, route in ROUTES.items() if route.admin}
+    with desk_before(server.url, free_port()) as desk:
+        editor, admin = Visitor(desk, server.key), Visitor(desk, new_key(server.data, admin=True))
+
+        shown = {page: editor.get(page, **asked, name=named.get(page, "")).status_code for page in pages - {""}}
+        shown |= {page: admin.get(page).status_code for page in of_admins}
+
+    assert shown == dict.fromkeys(pages - {""} | of_admins, 200)
 
 
 def test_a_service_that_is_away_is_told() -> None:
