@@ -3938,6 +3938,8 @@ export interface components {
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
             };
+            /** @description The IANA time zone of pages of the dashboard, where the browser's is not known. */
+            timeZone?: string;
             /** Format: int32 */
             attributionWindowHours?: number;
             publicCards?: boolean;
@@ -16500,6 +16502,7 @@ export interface operations {
                      *           "genre/other"
                      *         ]
                      *       },
+                     *       "timeZone": "Europe/Berlin",
                      *       "publicCards": true,
                      *       "fourEyes": false
                      *     }
@@ -16701,6 +16704,7 @@ export interface operations {
                  *           "genre/other"
                  *         ]
                  *       },
+                 *       "timeZone": "Europe/Berlin",
                  *       "publicCards": true,
                  *       "fourEyes": false
                  *     }
@@ -16757,6 +16761,7 @@ export interface operations {
                      *           "genre/other"
                      *         ]
                      *       },
+                     *       "timeZone": "Europe/Berlin",
                      *       "publicCards": true,
                      *       "fourEyes": false
                      *     }
