@@ -27,7 +27,7 @@ MAY_KNOW_FILES = {"compiling", "moments", "owned_folders", "recommender"}
 MOST_FILES = 25
 """Files in a folder that can be overlooked at once."""
 LEVELS = (
-    {"covers", "errors", "normalizing", "pickling", "vocabulary"},
+    {"covers", "differences", "errors", "normalizing", "pickling", "vocabulary"},
     {"hooks"},
     {"model"},
     {"enrichment"},

@@ -20,7 +20,7 @@ def versions(service: Service, subject: str, **query: Any) -> list[dict[str, Any
     return found
 
 
-def changes(service: Service, subject: str) -> list[list[str]]:
+def changes(service: Service, subject: str) -> list[list[dict[str, Any]]]:
     return [each["changes"] for each in versions(service, subject)]
 
 
@@ -36,7 +36,7 @@ def filled(service: Service) -> Service:
     return service
 
 
-def test_settings_tell_in_words_what_changed_the_newest_first(filled: Service) -> None:
+def test_settings_tell_what_changed_the_newest_first(filled: Service) -> None:
     assert versions(filled, "settings") == []
     first = put(filled, "settings", {"halfLifeDays": 30})
     second = put(filled, "settings", {"halfLifeDays": 7, "blend": {"content": 1, "audience": 2, "popularity": 0.02}})
@@ -44,8 +44,8 @@ def test_settings_tell_in_words_what_changed_the_newest_first(filled: Service) -
     found = versions(filled, "settings")
 
     assert [each["version"] for each in found] == [second, first]
-    assert "halfLifeDays 30 → 7" in found[0]["changes"]
-    assert any(each.startswith("blend.popularity ") and each.endswith(" → 0.02") for each in found[0]["changes"])
+    assert {"pointer": "/halfLifeDays", "before": 30, "after": 7} in found[0]["changes"]
+    assert [each["after"] for each in found[0]["changes"] if each["pointer"] == "/blend/popularity"] == [0.02]
     assert found[0]["keyId"] == filled.key.split("_")[1]
     assert "settings" not in found[0]
 
@@ -65,9 +65,13 @@ def test_a_version_is_put_back_by_what_it_was(filled: Service) -> None:
 
     assert filled.get("/s/settings").json() == before | {"halfLifeDays": 30}
     assert filled.get("/s/blacklist").json() == ["a", "b"]
-    assert changes(filled, "settings")[0] == ["halfLifeDays 7 → 30"]
-    assert changes(filled, "blacklist") == [["2 added: a, b"], ["2 removed: a, b"], ["2 added: a, b"]]
-    assert old["changes"] == ["halfLifeDays 30 → 7"]
+    assert changes(filled, "settings")[0] == [{"pointer": "/halfLifeDays", "before": 7, "after": 30}]
+    came, went = ([{way: "a"}, {way: "b"}] for way in ("added", "removed"))
+    assert changes(filled, "blacklist") == [came, went, came]
+    assert (old["changes"], kept["changes"]) == (
+        [{"pointer": "/halfLifeDays", "before": 30, "after": 7}],
+        [{"pointer": "/halfLifeDays", "before": 90, "after": 30}],
+    )
 
 
 def test_what_changes_nothing_is_no_version(filled: Service) -> None:
@@ -75,7 +79,7 @@ def test_what_changes_nothing_is_no_version(filled: Service) -> None:
         put(filled, "whitelist", ["b", "a"])
     put(filled, "whitelist", ["a", "b"])
 
-    assert changes(filled, "whitelist") == [["another order"], ["2 added: b, a"]]
+    assert changes(filled, "whitelist") == [[{"reordered": True}], [{"added": "b"}, {"added": "a"}]]
     assert versions(filled, "blacklist") == []
 
 
@@ -88,7 +92,7 @@ def test_single_pieces_and_drafts_are_versions_of_a_list_too(filled: Service) ->
     assert filled.put("/s/drafts/d", json=edits).status_code == 200
     published = filled.post("/s/drafts/d/publish", json={}).json()["version"]
 
-    assert changes(filled, "blacklist") == [["1 added: b"], ["1 added: a"]]
+    assert changes(filled, "blacklist") == [[{"added": "b"}], [{"added": "a"}]]
     assert [each["version"] for each in versions(filled, "settings")] == [published]
 
 
@@ -103,7 +107,7 @@ def test_what_stood_before_versions_were_kept_can_be_put_back(filled: Service) -
 
     found = versions(filled, "blacklist")
 
-    assert [each["changes"] for each in found] == [["1 added: b", "1 removed: a"], ["1 added: a"]]
+    assert [each["changes"] for each in found] == [[{"added": "b"}, {"removed": "a"}], [{"added": "a"}]]
     assert found[1]["keyId"] is None
     assert versions(filled, "blacklist", version=found[1]["version"])[0]["content"] == ["a"]
 
@@ -115,7 +119,8 @@ def test_a_hundred_versions_are_kept(filled: Service) -> None:
     found = versions(filled, "whitelist")
 
     assert len(found) == MAX_STEERING_VERSIONS
-    assert (found[0]["changes"], found[-1]["changes"]) == (["1 added: a", "1 removed: b"], [])
+    assert found[0]["changes"] == found[-2]["changes"] == [{"added": "a"}, {"removed": "b"}]
+    assert found[-1]["changes"] == [{"added": "b"}, {"removed": "a"}]
 
 
 def test_versions_go_with_their_source(filled: Service) -> None:
@@ -136,3 +141,51 @@ def test_a_version_that_is_not_kept_is_named(filled: Service) -> None:
     filled.submit("s", piece("a", "x"), key=basic)
     assert filled.get("/s/whitelist/versions", key=basic).json()["code"] == "feature-not-in-plan"
     assert filled.get("/s/settings/versions", key=basic).json() == {"versions": []}
+
+
+def test_long_changes_are_told_in_short(filled: Service) -> None:
+    names = {"x" * 190: 2, **{f"n{number:02}": 2 for number in range(30)}, "a/b~c": 2}
+    put(filled, "settings", {"categoryWeights": names, "vocabulary": {"ignore": [f"tag/{'w' * 70}"]}})
+    put(filled, "whitelist", [f"p{number}" for number in range(25)])
+
+    (settings,), (listed,) = changes(filled, "settings"), changes(filled, "whitelist")
+
+    assert settings[:2] == [
+        {"pointer": "/categoryWeights/a~1b~0c", "before": None, "after": 2},
+        {"pointer": "/categoryWeights/n00", "before": None, "after": 2},
+    ]
+    assert (len(settings), settings[-1]) == (21, {"more": 13})
+    assert (len(listed), listed[-1]) == (21, {"more": 5})
+    put(filled, "settings", {})
+    put(filled, "settings", {"vocabulary": {"ignore": [f"tag/{'w' * 70}"]}, "categoryWeights": {"x" * 190: 2}})
+    assert changes(filled, "settings")[0] == [{"pointer": "/categoryWeights"}, {"pointer": "/vocabulary"}]
+
+
+def test_versions_and_the_audit_log_name_who_changed_what(filled: Service) -> None:
+    ida = filled.new_key(name="Ida Berg")
+    assert filled.put("/s/settings", json={"halfLifeDays": 7}, key=ida).status_code == 200
+    assert filled.put("/s/blacklist", json=["a"], key=ida).status_code == 200
+    assert filled.put("/s/blacklist", json=["a"]).status_code == 200
+
+    half_life = [{"pointer": "/halfLifeDays", "before": 90, "after": 7}]
+    (version,) = versions(filled, "settings")
+    assert (version["actorName"], version["changes"]) == ("Ida Berg", half_life)
+    entries = filled.get("/s/audit").json()["entries"]
+    told = [(each["action"], each.get("actorName"), each.get("changes")) for each in entries]
+    assert told[:3] == [
+        ("blacklist.replace", None, None),
+        ("blacklist.replace", "Ida Berg", [{"added": "a"}]),
+        ("settings.replace", "Ida Berg", half_life),
+    ]
+
+
+def test_a_draft_tells_in_the_audit_log_what_it_changed(filled: Service) -> None:
+    edits = {"blacklist": ["a"], "settings": {"halfLifeDays": 3}}
+    assert filled.put("/s/drafts/d", json=edits).status_code == 200
+    assert filled.post("/s/drafts/d/publish", json={}).status_code == 200
+
+    entries = filled.get("/s/audit").json()["entries"]
+
+    told = {each["action"]: each["changes"] for each in entries if "changes" in each}
+    half_life = {"pointer": "/halfLifeDays", "before": 90, "after": 3}
+    assert told == {"settings.replace": [half_life], "blacklist.replace": [{"added": "a"}]}

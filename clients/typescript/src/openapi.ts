@@ -841,7 +841,7 @@ export interface paths {
         };
         /**
          * What the settings were, the latest 100 versions, newest first.
-         * @description The latest 100 versions, newest first: since when, by which key, and in words what changed. With `version=` that one alone, with its `settings`, which `PUT` puts back. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys.
+         * @description The latest 100 versions, newest first: since when, by which key, with its name if it has one, and what changed: of settings each member by its `pointer`, with its value `before` and `after` unless that is long; of a list each id that was `added` or `removed`, and whether the others were `reordered`. After 20 changes the last entry says how many `more`. With `version=` that one alone, with its `settings`, which `PUT` puts back, as a new version. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys.
          */
         get: operations["settingsVersions"];
         put?: never;
@@ -861,7 +861,7 @@ export interface paths {
         };
         /**
          * What the whitelist was, the latest 100 versions, newest first.
-         * @description The latest 100 versions, newest first: since when, by which key, and in words what changed. With `version=` that one alone, with its `settings`, which `PUT` puts back. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         * @description The latest 100 versions, newest first: since when, by which key, with its name if it has one, and what changed: of settings each member by its `pointer`, with its value `before` and `after` unless that is long; of a list each id that was `added` or `removed`, and whether the others were `reordered`. After 20 changes the last entry says how many `more`. With `version=` that one alone, with its `settings`, which `PUT` puts back, as a new version. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         get: operations["whitelistVersions"];
         put?: never;
@@ -881,7 +881,7 @@ export interface paths {
         };
         /**
          * What the blacklist was, the latest 100 versions, newest first.
-         * @description The latest 100 versions, newest first: since when, by which key, and in words what changed. With `version=` that one alone, with its `settings`, which `PUT` puts back. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         * @description The latest 100 versions, newest first: since when, by which key, with its name if it has one, and what changed: of settings each member by its `pointer`, with its value `before` and `after` unless that is long; of a list each id that was `added` or `removed`, and whether the others were `reordered`. After 20 changes the last entry says how many `more`. With `version=` that one alone, with its `settings`, which `PUT` puts back, as a new version. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         get: operations["blacklistVersions"];
         put?: never;
@@ -1209,7 +1209,7 @@ export interface paths {
         };
         /**
          * Who changed what of the source, newest first.
-         * @description Who changed what of the source, newest first, for keys with the scope `write`: as for admins, without `account`; `action` and `name` limit it to changes of one kind, and to those of what is called so in the source. Needs the scope `write`. Not for browser keys.
+         * @description Who changed what of the source, newest first, for keys with the scope `write`: as for admins, without `account`; `action` and `name` limit it to changes of one kind, and to those of what is called so in the source. What changed settings or a list has its `changes`, as versions have them, of `count` ones the last's. Needs the scope `write`. Not for browser keys.
          */
         get: operations["sourceAudit"];
         put?: never;
@@ -2314,7 +2314,8 @@ export interface components {
          * AuditEntryAnswer
          * @description Who changed what, when: ``actor`` is a key's id, or ``command-line``; ``actor_name`` is there where it has one.
          *
-         *         It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
+         *         It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``; ``changes`` is what the
+         *         last of them changed of settings or a list.
          */
         AuditEntryAnswer: {
             /** Format: date-time */
@@ -2328,6 +2329,25 @@ export interface components {
             /** Format: date-time */
             firstAt: string;
             actorName?: string;
+            changes?: components["schemas"]["SteeringChange"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SteeringChange
+         * @description A change of settings, by its pointer, or of a list: an id that was ``added`` or ``removed``, or another order.
+         *
+         *         Values that are long are left out; null is a member that was not there. The last one may say how many ``more``.
+         */
+        SteeringChange: {
+            pointer?: string;
+            before?: unknown;
+            after?: unknown;
+            added?: string;
+            removed?: string;
+            reordered?: boolean;
+            /** Format: int64 */
+            more?: number;
         } & {
             [key: string]: unknown;
         };
@@ -2596,7 +2616,7 @@ export interface components {
         };
         /**
          * SteeringVersionAnswer
-         * @description What settings or a list were from a version on: since when, by whom if that is known, and what changed, in words.
+         * @description What settings or a list were from a version on: since when, by whom if that is known, and what changed.
          *
          *         The ``settings``, or the list's ``content``, are there where this version alone is asked for.
          */
@@ -2606,7 +2626,8 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             keyId: string | null;
-            changes: string[];
+            actorName?: string;
+            changes: components["schemas"]["SteeringChange"][];
             settings?: {
                 [key: string]: unknown;
             };
@@ -4945,7 +4966,26 @@ export interface operations {
                      *           "subject": "Zk4tQ9",
                      *           "count": 1,
                      *           "firstAt": "2026-11-21T08:15:30.123Z",
-                     *           "actorName": "Ida Berg"
+                     *           "actorName": "Ida Berg",
+                     *           "changes": [
+                     *             {
+                     *               "pointer": "/blend/popularity",
+                     *               "before": 0.1,
+                     *               "after": 0.02
+                     *             },
+                     *             {
+                     *               "added": "alien"
+                     *             },
+                     *             {
+                     *               "removed": "gravity"
+                     *             },
+                     *             {
+                     *               "reordered": true
+                     *             },
+                     *             {
+                     *               "more": 7
+                     *             }
+                     *           ]
                      *         }
                      *       ]
                      *     }
@@ -13937,8 +13977,25 @@ export interface operations {
                      *           "version": 17,
                      *           "timestamp": "2026-11-21T08:15:30.123Z",
                      *           "keyId": "Zk4tQ9",
+                     *           "actorName": "Ida Berg",
                      *           "changes": [
-                     *             "blend.popularity 0.1 → 0.02"
+                     *             {
+                     *               "pointer": "/blend/popularity",
+                     *               "before": 0.1,
+                     *               "after": 0.02
+                     *             },
+                     *             {
+                     *               "added": "alien"
+                     *             },
+                     *             {
+                     *               "removed": "gravity"
+                     *             },
+                     *             {
+                     *               "reordered": true
+                     *             },
+                     *             {
+                     *               "more": 7
+                     *             }
                      *           ],
                      *           "settings": {
                      *             "blend": {
@@ -14139,8 +14196,25 @@ export interface operations {
                      *           "version": 17,
                      *           "timestamp": "2026-11-21T08:15:30.123Z",
                      *           "keyId": "Zk4tQ9",
+                     *           "actorName": "Ida Berg",
                      *           "changes": [
-                     *             "blend.popularity 0.1 → 0.02"
+                     *             {
+                     *               "pointer": "/blend/popularity",
+                     *               "before": 0.1,
+                     *               "after": 0.02
+                     *             },
+                     *             {
+                     *               "added": "alien"
+                     *             },
+                     *             {
+                     *               "removed": "gravity"
+                     *             },
+                     *             {
+                     *               "reordered": true
+                     *             },
+                     *             {
+                     *               "more": 7
+                     *             }
                      *           ],
                      *           "settings": {
                      *             "blend": {
@@ -14341,8 +14415,25 @@ export interface operations {
                      *           "version": 17,
                      *           "timestamp": "2026-11-21T08:15:30.123Z",
                      *           "keyId": "Zk4tQ9",
+                     *           "actorName": "Ida Berg",
                      *           "changes": [
-                     *             "blend.popularity 0.1 → 0.02"
+                     *             {
+                     *               "pointer": "/blend/popularity",
+                     *               "before": 0.1,
+                     *               "after": 0.02
+                     *             },
+                     *             {
+                     *               "added": "alien"
+                     *             },
+                     *             {
+                     *               "removed": "gravity"
+                     *             },
+                     *             {
+                     *               "reordered": true
+                     *             },
+                     *             {
+                     *               "more": 7
+                     *             }
                      *           ],
                      *           "settings": {
                      *             "blend": {
@@ -18861,7 +18952,26 @@ export interface operations {
                      *           "subject": "Zk4tQ9",
                      *           "count": 1,
                      *           "firstAt": "2026-11-21T08:15:30.123Z",
-                     *           "actorName": "Ida Berg"
+                     *           "actorName": "Ida Berg",
+                     *           "changes": [
+                     *             {
+                     *               "pointer": "/blend/popularity",
+                     *               "before": 0.1,
+                     *               "after": 0.02
+                     *             },
+                     *             {
+                     *               "added": "alien"
+                     *             },
+                     *             {
+                     *               "removed": "gravity"
+                     *             },
+                     *             {
+                     *               "reordered": true
+                     *             },
+                     *             {
+                     *               "more": 7
+                     *             }
+                     *           ]
                      *         }
                      *       ]
                      *     }

@@ -55,10 +55,26 @@ class Addresses(Record, frozen=True, kw_only=True, rename="camel"):
     metrics: str
 
 
+class SteeringChange(Record, frozen=True, kw_only=True):
+    """A change of settings, by its pointer, or of a list: an id that was ``added`` or ``removed``, or another order.
+
+    Values that are long are left out; null is a member that was not there. The last one may say how many ``more``.
+    """
+
+    pointer: str | UnsetType = UNSET
+    before: Any = UNSET
+    after: Any = UNSET
+    added: str | UnsetType = UNSET
+    removed: str | UnsetType = UNSET
+    reordered: bool | UnsetType = UNSET
+    more: int | UnsetType = UNSET
+
+
 class AuditEntryAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     """Who changed what, when: ``actor`` is a key's id, or ``command-line``; ``actor_name`` is there where it has one.
 
-    It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
+    It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``; ``changes`` is what the
+    last of them changed of settings or a list.
     """
 
     recorded_at: datetime
@@ -69,6 +85,7 @@ class AuditEntryAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     count: int
     first_at: datetime
     actor_name: str | UnsetType = UNSET
+    changes: Sequence[SteeringChange] | UnsetType = UNSET
 
 
 class AuditLog(PagedRecord, frozen=True, kw_only=True, rename="camel"):
@@ -1426,7 +1443,7 @@ class SourceStatus(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class SteeringVersionAnswer(Record, frozen=True, kw_only=True, rename="camel"):
-    """What settings or a list were from a version on: since when, by whom if that is known, and what changed, in words.
+    """What settings or a list were from a version on: since when, by whom if that is known, and what changed.
 
     The ``settings``, or the list's ``content``, are there where this version alone is asked for.
     """
@@ -1434,7 +1451,8 @@ class SteeringVersionAnswer(Record, frozen=True, kw_only=True, rename="camel"):
     version: int
     timestamp: datetime
     key_id: str | None
-    changes: Sequence[str]
+    actor_name: str | UnsetType = UNSET
+    changes: Sequence[SteeringChange]
     settings: Mapping[str, Any] | UnsetType = UNSET
     content: Sequence[str] | UnsetType = UNSET
 

@@ -399,6 +399,7 @@ def _shared(act: DraftAct[Any], basis: DraftBasis) -> dict[str, Any]:
         "revision": basis.draft.revision,
         "last_step": basis.draft.steps[-1],
         "settings_seen": basis.settings,
+        "defaults": encode_settings(SourceSettings()),
         "placements_seen": {row.name: row.version for row in basis.placements},
         "max_versions": MAX_PLACEMENT_VERSIONS,
         "max_placements": MAX_PLACEMENTS,

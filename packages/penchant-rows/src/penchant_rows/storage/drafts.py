@@ -40,6 +40,7 @@ from penchant.storage.piece_writes import (
 from penchant.storage.records import NO_KEYWORDS, KeywordRules
 from penchant.storage.schema import CONTENT, sources
 from penchant.storage.source_reader import rules_of, stored_settings
+from penchant.storage.steering_versions import SETTINGS, encode_list
 from penchant.storage.transaction import Result, SourceChange, SourceCommand, WriteTransaction
 from penchant_rows.errors import (
     DraftChanged,
@@ -288,6 +289,7 @@ class PublishDraft(DraftAct[DraftPublication]):
     settings_seen: bytes
     placements_seen: Mapping[str, int]
     settings: bytes | None = None
+    defaults: bytes = b"{}"
     word_rule: bytes = b""
     lists: Mapping[ListKind, Sequence[str]] = field(default_factory=dict)
     changes: Mapping[ListKind, ListChange] = field(default_factory=dict)
@@ -355,13 +357,14 @@ class PublishDraft(DraftAct[DraftPublication]):
         live = row.live + len(self.pieces) - len(existing) - len(gone)
         is_pending = False
         before = steering_of(transaction, row, listed, settings=self.settings is not None)
+        after = {} if self.settings is None else {SETTINGS: self.settings}
+        after |= {kind.value: encode_list(ids) for kind, ids in listed.items()}
         if self.settings is not None:
             is_pending = store_settings(transaction, row, self.settings, self.word_rule, live)
-            transaction.note(self, "settings.replace")
         for kind, ids in listed.items():
-            store_list(transaction, row, self, kind, ids)
+            store_list(transaction, row, kind, ids)
         version = transaction.raise_version(row, len(self.pieces) + len(gone), live=live)
-        keep_versions(transaction, row, self, before, version)
+        keep_versions(transaction, row, self, before, after, version, defaults=self.defaults)
         for edit in self.placements:
             if edit.body is None:
                 remove_placement(transaction, row, self, edit.name)

@@ -53,6 +53,7 @@ def replace_settings(
         actor=actor,
         bypasses_review=bypasses_review,
         settings=encode_settings(settings),
+        defaults=encode_settings(SourceSettings()),
         words=rule_of(settings),
     )
 

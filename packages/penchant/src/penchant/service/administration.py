@@ -29,6 +29,7 @@ from penchant.wire.administration import (
     OwnKey,
     PlanAnswer,
     SigningSecret,
+    SteeringChange,
 )
 from penchant.wire.catalogue_answers import OwnAccount, OwnSource
 from penchant.wire.text import name_problem
@@ -155,6 +156,7 @@ class AuditPage:
                     count=entry.count,
                     first_at=format_timestamp(entry.first_at),
                     actor_name=_stated(entry.actor_name),
+                    changes=msgspec.convert(entry.changes, Sequence[SteeringChange]) or UNSET,
                 )
                 for entry in self.entries
             ]

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import ClassVar, NamedTuple
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, Update, delete, func, insert, select, update
 
 from penchant.storage import statements
@@ -174,6 +175,7 @@ class AccountStore:
                     actor_name=row.actor_name,
                     action=row.action,
                     subject=row.subject,
+                    changes=msgspec.json.decode(row.changes) if row.changes else (),
                 )
                 for row in connection.execute(statement)
             ]

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from sqlalchemy import delete, insert, select, update
+import msgspec
+from sqlalchemy import delete, func, insert, select, update
 
+from penchant.differences import Change, differences
 from penchant.enrichment import with_absent
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, ListKind
@@ -36,9 +38,10 @@ class ReplaceList(SourceCommand[SourceChange]):
         """Store the list in the place of the one that there was."""
         row = transaction.require_source(self, CONTENT)
         before = steering_of(transaction, row, [self.kind])
-        store_list(transaction, row, self, self.kind, self.ids)
+        store_list(transaction, row, self.kind, self.ids)
         version = transaction.raise_version(row)
-        keep_versions(transaction, row, self, before, version)
+        after = {self.kind.value: encode_list(self.ids)}
+        keep_versions(transaction, row, self, before, after, version)
         return SourceChange(version)
 
 
@@ -60,22 +63,25 @@ class EditList(SourceCommand[SourceChange]):
         row = transaction.require_source(self, CONTENT)
         kind = self.kind.value
         own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind)
-        entries = transaction.connection.execute(select(lists.c.position, lists.c.piece_id).where(own)).all()
-        if any(each.piece_id == self.piece_id for each in entries) == self.is_listed:
+        before = list_ids(transaction, row, kind)
+        if (self.piece_id in before) == self.is_listed:
             return SourceChange(row.version)
-        if self.is_listed and len(entries) >= MAX_LIST_LENGTH:
-            raise TooManyEntries(f"The list has {len(entries)} ids already; {MAX_LIST_LENGTH} are accepted.")
+        if self.is_listed and len(before) >= MAX_LIST_LENGTH:
+            raise TooManyEntries(f"The list has {len(before)} ids already; {MAX_LIST_LENGTH} are accepted.")
         if self.is_listed:
-            position = max((each.position for each in entries), default=-1) + 1
-            entry = {"source_id": row.source_id, "kind": kind, "position": position, "piece_id": self.piece_id}
-            transaction.connection.execute(insert(lists), entry)
+            after = [*before, self.piece_id]
+            # Past the last one: what was taken off has left gaps.
+            last = transaction.connection.execute(select(func.max(lists.c.position)).where(own)).scalar_one()
+            entry = {"source_id": row.source_id, "kind": kind, "piece_id": self.piece_id}
+            transaction.connection.execute(insert(lists), entry | {"position": 0 if last is None else last + 1})
         else:
+            after = [each for each in before if each != self.piece_id]
             transaction.connection.execute(delete(lists).where(own, lists.c.piece_id == self.piece_id))
         action = f"{kind}.{'add' if self.is_listed else 'remove'}"
         transaction.note(self, action, self.piece_id)
         version = transaction.raise_version(row)
-        before = encode_list([each.piece_id for each in sorted(entries)])
-        keep_versions(transaction, row, self, {kind: before}, version)
+        states = {kind: encode_list(before)}, {kind: encode_list(after)}
+        keep_versions(transaction, row, self, *states, version, notes=False)
         return SourceChange(version)
 
 
@@ -89,20 +95,22 @@ class ReplaceSettings(SourceCommand[SettingsChange]):
     steers: ClassVar[bool] = True
 
     settings: bytes
+    defaults: bytes = b"{}"
     words: bytes = b""
     expected: bytes | None = None
 
     def apply(self, transaction: WriteTransaction) -> SettingsChange:
         """Store the settings, unless others than those ``expected`` are there."""
         row = transaction.require_source(self, CONTENT)
-        if self.expected is None:
-            transaction.note(self, "settings.replace")
-        elif stored_settings(transaction.connection, row.source_id) != self.expected:
-            return SettingsChange(row.version, pending=False)
         before = steering_of(transaction, row, settings=True)
+        if self.expected not in {None, before[SETTINGS]}:
+            return SettingsChange(row.version, pending=False)
         is_pending = store_settings(transaction, row, self.settings, self.words, row.live)
         version = transaction.raise_version(row)
-        keep_versions(transaction, row, self, before, version)
+        notes = self.expected is None
+        keep_versions(
+            transaction, row, self, before, {SETTINGS: self.settings}, version, defaults=self.defaults, notes=notes
+        )
         return SettingsChange(version, is_pending)
 
 
@@ -120,22 +128,41 @@ def steering_of(
     return standing | ({SETTINGS: stored_settings(transaction.connection, row.source_id)} if settings else {})
 
 
-def keep_versions(
-    transaction: WriteTransaction, row: Any, command: SourceCommand[Any], before: Mapping[str, bytes], version: int
+def keep_versions(  # noqa: PLR0913  # what a change is
+    transaction: WriteTransaction,
+    row: Any,
+    command: SourceCommand[Any],
+    before: Mapping[str, bytes],
+    after: Mapping[str, bytes],
+    version: int,
+    *,
+    defaults: bytes = b"{}",
+    notes: bool = True,
 ) -> None:
-    """Keep what steers a source since a change, where that has changed it."""
-    kinds = [ListKind(subject) for subject in before if subject != SETTINGS]
+    """Keep what steers a source since a change, where that has changed it; with ``notes`` also in the audit log.
+
+    ``defaults`` are the settings of which those that are stored may have none.
+    """
     moment = transaction.moment(row)
-    for subject, body in steering_of(transaction, row, kinds, settings=SETTINGS in before).items():
+    for subject, body in after.items():
         was = SteeringVersion(row.version, row.changed_at, "", before[subject])
         now = SteeringVersion(version, moment, command.actor, body)
         keep_version(transaction.connection, row.source_id, subject, was, now)
+        if notes:
+            changes = [] if body == was.body else _changes(subject, was.body, body, defaults)
+            text = msgspec.json.encode(changes).decode() if changes else None
+            transaction.note(command, f"{subject}.replace", changes=text)
 
 
-def store_list(
-    transaction: WriteTransaction, row: Any, command: SourceCommand[Any], kind: ListKind, ids: Sequence[str]
-) -> None:
-    """Store a list of a source, and note it in the audit log as an act of the command."""
+def _changes(subject: str, before: bytes, now: bytes, defaults: bytes) -> list[Change]:
+    if subject != SETTINGS:
+        return differences(*(msgspec.json.decode(each or b"[]") for each in (before, now)))
+    given, old, new = (msgspec.json.decode(each or b"{}") for each in (defaults, before, now))
+    return differences(given | old, given | new)
+
+
+def store_list(transaction: WriteTransaction, row: Any, kind: ListKind, ids: Sequence[str]) -> None:
+    """Store a list of a source."""
     own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind.value)
     transaction.connection.execute(delete(lists).where(own))
     if ids:
@@ -144,7 +171,6 @@ def store_list(
             for offset, piece_id in enumerate(ids)
         ]
         transaction.connection.execute(insert(lists), rows)
-    transaction.note(command, f"{kind.value}.replace")
 
 
 def store_settings(transaction: WriteTransaction, row: Any, settings: bytes, words: bytes, live: int) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
+from penchant.differences import Change
 from penchant.errors import PenchantError
 from penchant.model import EncodedPiece
 from penchant.storage.interaction_pages import InteractionColumns, InteractionPage
@@ -309,6 +310,7 @@ class AuditEntry:
     """Who changed what of which account: ``actor`` is a key id, with ``actor_name`` if it has one, or ``command-line``.
 
     Stands for ``count`` equal ones, from ``first_at`` to ``recorded_at``; ``moment`` is the latter in nanoseconds.
+    ``changes`` is what the last of them changed of settings or a list.
     """
 
     moment: int
@@ -321,3 +323,4 @@ class AuditEntry:
     actor_name: str | None
     action: str
     subject: str
+    changes: Sequence[Change] = ()

@@ -15,6 +15,7 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     SmallInteger,
+    String,
     Table,
     Text,
     literal_column,
@@ -100,6 +101,8 @@ audit = Table(
     Column("of_source", BigInteger),
     Column("times", Integer),
     Column("first_at", BigInteger),
+    # No Text: by its size SQLite would at times take another index than that of the subject for what is equal.
+    Column("changes", String),
     Index("audit_by_account", "account_id", "audit_id"),
     Index("audit_by_source", "of_source", "audit_id"),
     Index("audit_by_actor", "actor", "audit_id"),
@@ -107,7 +110,8 @@ audit = Table(
 )
 """``audit_id`` is the moment in nanoseconds: ascending without a sequence, which one server would have to give.
 
-``of_source`` is the number of the source that was changed, null of keys and accounts. A row stands for ``times`` equal
+``of_source`` is the number of the source that was changed, null of keys and accounts, and ``changes`` is JSON
+(`penchant.differences`) of what the last change of settings or a list changed. A row stands for ``times`` equal
 entries (null: one) since ``first_at``, the latest at ``recorded_at``.
 """
 # Answers that count, of an account, or of a browser key under the negative number of `hashing.key_counter`.

@@ -1,23 +1,26 @@
-"""Versions of what steers a source: its settings, whitelist and blacklist, each kept whole, the newest hundred.
+"""Versions of what steers a source: its settings, whitelist and blacklist, kept whole, the newest hundred of each.
 
 What nodes of earlier releases changed, and what stood before any version was kept, is stored with the next change, by
 nobody in particular, at the version of then.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
+from penchant.differences import Change, differences
 from penchant.storage.databases.opening import Transactions
-from penchant.storage.schema import steering_versions
+from penchant.storage.schema import keys, steering_versions
 
 SETTINGS = "settings"
 """The subject of settings; lists are subjects by their names."""
 MAX_STEERING_VERSIONS = 100
-"""Versions of a subject that are kept."""
+"""Versions of a subject that are listed; one more is kept, so that of the oldest one it is known what it changed."""
 _COLUMNS = steering_versions.c
 _QUICK = 1
 """A level of compression: 2 ms for the longest list, within the transaction."""
@@ -36,22 +39,59 @@ class SteeringVersion:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteeringEntry:
+    """A version as it is listed: whose, with a name if there is one, what it changed, and what the subject was."""
+
+    version: int
+    recorded_at: int
+    actor: str
+    actor_name: str | None
+    changes: Sequence[Change]
+    state: Any
+
+
 class SteeringVersionStore:
     """The versions of settings and lists of all sources."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    def list_versions(self, source_id: int, subject: str) -> list[SteeringVersion]:
-        """Return the versions of a subject that are kept, newest first."""
-        statement = (
-            select(_COLUMNS.version, _COLUMNS.recorded_at, _COLUMNS.actor, _COLUMNS.body)
-            .where(_COLUMNS.source_id == source_id, _COLUMNS.subject == subject)
-            .order_by(_COLUMNS.version.desc())
-        )
+    def list_versions(
+        self, source_id: int, subject: str, decode: Callable[[bytes], Any], version: int | None = None
+    ) -> Iterator[SteeringEntry]:
+        """Yield the newest versions of a subject, newest first, or one of them alone.
+
+        ``decode`` makes of a body what is compared. Bodies are read one by one: a hundred may have 200 MB.
+        """
+        own = (_COLUMNS.source_id == source_id) & (_COLUMNS.subject == subject)
+        entries = select(_COLUMNS.version, _COLUMNS.recorded_at, _COLUMNS.actor, keys.c.name.label("actor_name"))
+        statement = entries.outerjoin(keys, keys.c.key_id == _COLUMNS.actor).where(own)
         with self._transactions.read() as connection:
-            rows = connection.execute(statement).all()
-        return [SteeringVersion(version, at, actor, zlib.decompress(body)) for version, at, actor, body in rows]
+            rows = connection.execute(statement.order_by(_COLUMNS.version.desc())).all()
+            now = None
+            for row, older in zip_longest(rows[:MAX_STEERING_VERSIONS], rows[1:]):
+                if version not in {None, row.version}:
+                    continue
+                now = decode(_body(connection, own, row)) if now is None else now
+                # Before the first one there was nothing, unless that is kept no more.
+                before = decode(b"" if older is None else _body(connection, own, older))
+                is_known = older is not None or len(rows) < MAX_STEERING_VERSIONS
+                changes = differences(before, now) if is_known else ()
+                yield SteeringEntry(
+                    version=row.version,
+                    recorded_at=row.recorded_at,
+                    actor=row.actor,
+                    actor_name=row.actor_name,
+                    changes=changes,
+                    state=now,
+                )
+                now = before
+
+
+def _body(connection: Connection, own: ColumnElement[bool], row: Any) -> bytes:
+    body = connection.execute(select(_COLUMNS.body).where(own, _COLUMNS.version == row.version)).scalar_one()
+    return zlib.decompress(body)
 
 
 def encode_list(ids: Sequence[str]) -> bytes:
@@ -77,5 +117,5 @@ def keep_version(
         connection.execute(insert(steering_versions), values)
     if rows:
         kept = select(_COLUMNS.version).where(own).order_by(_COLUMNS.version.desc())
-        oldest = kept.offset(MAX_STEERING_VERSIONS).limit(1).scalar_subquery()
+        oldest = kept.offset(MAX_STEERING_VERSIONS + 1).limit(1).scalar_subquery()
         connection.execute(delete(steering_versions).where(own, _COLUMNS.version <= oldest))

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from sqlalchemy import BigInteger, Connection, Table, Update, bindparam, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, String, Table, Update, bindparam, func, insert, select, update
 
 from penchant.errors import StorageIncompatible, UnknownSource
 from penchant.storage import statements
@@ -176,9 +176,10 @@ class WriteTransaction:
             raise UnknownSource("The account has no source of this name; the first submission makes it.")
         return row
 
-    def note(self, command: SourceCommand[Any], action: str, name: str = "") -> None:
+    def note(self, command: SourceCommand[Any], action: str, name: str = "", changes: str | None = None) -> None:
         """Write into the audit log what was done, to the source or to what is called so in it."""
-        note(self.connection, command.account_id, command.actor, action, source=command.source, name=name)
+        source = command.source
+        note(self.connection, command.account_id, command.actor, action, source=source, name=name, changes=changes)
 
     def moment(self, row: Any) -> int:
         """Return the present by the source's own clock, which never goes back."""
@@ -204,18 +205,26 @@ class WriteTransaction:
         return version
 
 
-def note(
-    connection: Connection, account_id: int, actor: str, action: str, *, source: str | None = None, name: str = ""
+def note(  # noqa: PLR0913  # what an entry has
+    connection: Connection,
+    account_id: int,
+    actor: str,
+    action: str,
+    *,
+    source: str | None = None,
+    name: str = "",
+    changes: str | None = None,
 ) -> None:
     """Write into the audit log what was done to a source, or to what is called ``name``, in it or in the account.
 
     An equal entry of the same minute becomes this one, which counts it: so repeats take no rows, and the newest entry
-    is always what was done last. Where two equal ones are noted at once on PostgreSQL both may be written.
+    is always what was done last, with its ``changes`` (JSON). Where two equal ones are noted at once on PostgreSQL both
+    may be written.
     """
     moment = time.time_ns()
     entry: dict[str, Any] = {"account_id": account_id, "actor": actor, "action": action}
     entry["subject"] = "/".join(each for each in (source, name) if each)
-    entry |= {"audit_id": moment, "recorded_at": moment // MILLISECOND_NS}
+    entry |= {"audit_id": moment, "recorded_at": moment // MILLISECOND_NS, "changes": changes}
     if connection.execute(_REPEAT, {f"new_{key}": value for key, value in entry.items()}).rowcount == 0:
         number = None if source is None else source_id(account_id, source)
         connection.execute(insert(audit), entry | {"of_source": number})
@@ -234,7 +243,13 @@ def _repeat() -> Update:
     return (
         update(audit)
         .where(audit.c.audit_id == latest.scalar_subquery())
-        .values(audit_id=moment, recorded_at=now, times=func.coalesce(audit.c.times, 1) + 1, first_at=began_at)
+        .values(
+            audit_id=moment,
+            recorded_at=now,
+            times=func.coalesce(audit.c.times, 1) + 1,
+            first_at=began_at,
+            changes=bindparam("new_changes", type_=String),
+        )
     )
 
 

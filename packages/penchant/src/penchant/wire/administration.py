@@ -167,10 +167,26 @@ class UsageReport(Record, frozen=True, kw_only=True, rename="camel"):
     accounts: list[AccountUsageAnswer]
 
 
+class SteeringChange(Record, frozen=True, kw_only=True):
+    """A change of settings, by its pointer, or of a list: an id that was ``added`` or ``removed``, or another order.
+
+    Values that are long are left out; null is a member that was not there. The last one may say how many ``more``.
+    """
+
+    pointer: str | UnsetType = UNSET
+    before: Any = UNSET
+    after: Any = UNSET
+    added: str | UnsetType = UNSET
+    removed: str | UnsetType = UNSET
+    reordered: bool | UnsetType = UNSET
+    more: int | UnsetType = UNSET
+
+
 class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Who changed what, when: ``actor`` is a key's id, or ``command-line``; ``actor_name`` is there where it has one.
 
-    It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
+    It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``; ``changes`` is what the
+    last of them changed of settings or a list.
     """
 
     recorded_at: Moment
@@ -181,6 +197,7 @@ class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, renam
     count: Annotated[int, stated({"minimum": 1})]
     first_at: Moment
     actor_name: str | UnsetType = UNSET
+    changes: Sequence[SteeringChange] | UnsetType = UNSET
 
 
 class AuditLog(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):

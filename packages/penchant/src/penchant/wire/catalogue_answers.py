@@ -5,6 +5,7 @@ from typing import Any, Generic, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
+from penchant.wire.administration import SteeringChange
 from penchant.wire.answers import Moment
 from penchant.wire.fields import Record
 from penchant_engine.attributes import AttributeType
@@ -40,7 +41,7 @@ class OwnAccount(Record, Generic[Moment], frozen=True, kw_only=True, rename="cam
 
 
 class SteeringVersionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """What settings or a list were from a version on: since when, by whom if that is known, and what changed, in words.
+    """What settings or a list were from a version on: since when, by whom if that is known, and what changed.
 
     The ``settings``, or the list's ``content``, are there where this version alone is asked for.
     """
@@ -48,7 +49,8 @@ class SteeringVersionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, 
     version: int
     timestamp: Moment
     key_id: str | None
-    changes: Sequence[str]
+    actor_name: str | UnsetType = UNSET
+    changes: Sequence[SteeringChange]
     settings: Mapping[str, Any] | UnsetType = UNSET
     content: Sequence[str] | UnsetType = UNSET
 

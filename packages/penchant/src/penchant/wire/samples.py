@@ -33,6 +33,13 @@ _PREFERENCES = PREFERENCES.sample()
 ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
 _SHOWN = {"lists": 12, "shown": 120, "opened": 9, "played": 7}
 _KEYWORD_COUNT = {"category": "genre", "keyword": "horror", "pieces": 2}
+_CHANGES = [
+    {"pointer": "/blend/popularity", "before": 0.1, "after": 0.02},
+    {"added": "alien"},
+    {"removed": "gravity"},
+    {"reordered": True},
+    {"more": 7},
+]
 PROBLEM = {
     "type": "/-/problems/unknown-piece",
     "title": "No such piece",
@@ -100,6 +107,7 @@ SAMPLES: Mapping[str, Any] = {
                 "count": 1,
                 "firstAt": MOMENT,
                 "actorName": "Ida Berg",
+                "changes": _CHANGES,
             }
         ]
     },
@@ -169,7 +177,8 @@ SAMPLES: Mapping[str, Any] = {
                 "version": 17,
                 "timestamp": MOMENT,
                 "keyId": "Zk4tQ9",
-                "changes": ["blend.popularity 0.1 → 0.02"],
+                "actorName": "Ida Berg",
+                "changes": _CHANGES,
                 "settings": {"blend": {"content": 1, "audience": 2, "popularity": 0.02}},
                 "content": ["alien"],
             }

@@ -8,7 +8,7 @@ from penchant.errors import StorageIncompatible
 from penchant.storage.parts import VERSION_TABLE, StoragePart
 from penchant.storage.schema import unfinished_move
 
-PRESENT = "0022"
+PRESENT = "0023"
 """The newest revision: a database that has it is opened without Alembic, which takes long to import."""
 
 
