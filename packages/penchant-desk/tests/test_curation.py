@@ -399,12 +399,11 @@ def test_saved_settings_are_undone_from_their_notice(visitor: Visitor, filled: S
     saved = visitor.fill(page, f"{HOME}/settings", halfLifeDays="30", do="save")
     notice = visitor.ask("GET", saved.headers["location"])
     assert filled.get("/s/settings").json()["halfLifeDays"] == 30
-    name = filled.get("/s/drafts").json()["drafts"][0]["name"]
-    assert f"/proposal?source=s&amp;name={name}" in notice.text
-    undone = visitor.send(f"{HOME}/proposal?source=s&name={name}", fields_of(notice.text, f"{HOME}/proposal"))
+    undone = visitor.send(f"{HOME}/versions?source=s&of=settings", fields_of(notice.text, f"{HOME}/versions"))
 
     assert undone.status_code == 303
     assert filled.get("/s/settings").json() == before
+    assert "The earlier settings are in force again" in visitor.ask("GET", undone.headers["location"]).text
 
 
 def test_settings_are_kept_as_a_draft_and_found_again(visitor: Visitor, filled: Service) -> None:

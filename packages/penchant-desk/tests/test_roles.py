@@ -183,6 +183,7 @@ STEERING: Mapping[str, Sequence[Mapping[str, str]]] = {
     "lists": [{"choose": "b"}],
     "settings": [{"do": "save", "halfLifeDays": "7"}],
     "attributes": [{"attribute-name": "y", "attribute-pointer": "/y", "attribute-type": "keyword"}],
+    "versions": [{"version": "0"}],
     "health": [{"do": "join", "seen": NO_VOCABULARY.digest, "from": "genre/x", "to": "genre/y"}],
     "results": [{"do": do, "name": "row", "variant": "wide"} for do in ("adopt", "stop")],
     "placement": [{"do": "publish", "title": "Mine"}, {"do": "delete"}, {"back": "oldest"}],
@@ -190,7 +191,7 @@ STEERING: Mapping[str, Sequence[Mapping[str, str]]] = {
     "proposal": [{"do": "propose"}],
 }
 """What editors' forms send, by page, that would change what steers a source."""
-OWN_FIELDS = {"attributes", "lists", "settings", "placement"}
+OWN_FIELDS = {"attributes", "lists", "settings", "placement", "versions"}
 """Pages whose forms are sent with what they hold."""
 
 
@@ -208,7 +209,7 @@ def test_where_nobody_publishes_alone_no_form_changes_what_steers_a_source(
     assert set(STEERING) == set(FORMS) - {"user", "try"}
     for form, sent in STEERING.items():
         for named in sent:
-            page = editor.get(form, source="s", **ASKED)
+            page = editor.get(form, source="s", version="0", **ASKED)
             fields = fields_of(page.text, f"{HOME}/{form}") if form in OWN_FIELDS else []
             seen = [("seen", versions[0])] if form == "results" else []
             given = {name: versions[-1] if text == "oldest" else text for name, text in named.items()}

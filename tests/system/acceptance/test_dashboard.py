@@ -46,6 +46,7 @@ PAGES: Pages = {
     "proposals": ("proposals", {"source": "works"}),
     "proposal": ("proposal", {"source": "works", "name": "spring", "look": "1"}),
     "settings": ("settings", {"source": "works"}),
+    "versions": ("versions", {"source": "works", "of": "whitelist", "version": "0"}),
     "health": ("health", {"source": "works"}),
     "problem": ("piece", {"source": "works", "id": "nobody"}),
 }

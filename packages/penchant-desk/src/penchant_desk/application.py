@@ -20,6 +20,7 @@ from penchant_desk.pages import (
     settings,
     trying,
     user,
+    versions,
 )
 from penchant_desk.problems import NOT_SIGNED_IN, PageProblem, own_problem, problem_of_service, unknown_page
 from penchant_desk.requests import PageRequest, PageResponse, Receive, Scope, Send
@@ -69,6 +70,7 @@ ROUTES: Mapping[str, PageRoute] = {
     "titles": PageRoute(show=searching.titles),
     "values": PageRoute(show=choices.values),
     "front": PageRoute(show=front.front),
+    "versions": PageRoute(show=versions.versions, change=versions.return_to),
     "lists": PageRoute(show=lists.lists, change=lists.change_list),
     "placements": PageRoute(show=placement.placements),
     "placement": PageRoute(show=placement.placement, change=placement.change_placement),

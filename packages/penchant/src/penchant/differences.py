@@ -48,8 +48,19 @@ def _setting_changes(before: Mapping[str, Any], now: Mapping[str, Any], within: 
 
 def _list_changes(before: Sequence[str], now: Sequence[str]) -> Iterator[Change]:
     """Yield each id that came and each that went, and at last whether those that stayed have another order."""
+    # Most changes are of one id of many: what both begin and end with is no part of them.
+    first = _same(before, now)
+    rest = min(_same(before[::-1], now[::-1]), min(len(before), len(now)) - first)
+    before, now = before[first : len(before) - rest], now[first : len(now) - rest]
     old, new = set(before), set(now)
     yield from ({"added": each} for each in now if each not in old)
     yield from ({"removed": each} for each in before if each not in new)
     if [each for each in before if each in new] != [each for each in now if each in old]:
         yield {"reordered": True}
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many ids two lists begin with alike."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

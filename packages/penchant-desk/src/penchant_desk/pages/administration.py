@@ -9,6 +9,7 @@ from penchant_client.records import IssuedKeyAnswer
 from penchant_client.requests import encode, request_of
 from penchant_desk.changes import action_words, who
 from penchant_desk.moments import moment_in
+from penchant_desk.pages.versions import steering_words
 from penchant_desk.problems import PageProblem
 from penchant_desk.site import DeskPage, PageVisit
 
@@ -121,7 +122,13 @@ async def audit(visit: PageVisit) -> DeskPage:
             raise
         fault = error.detail
     lines = [
-        (each, who(visit.session, each.actor, each.actor_name), *_done(each.action, each.subject)) for each in entries
+        (
+            each,
+            who(visit.session, each.actor, each.actor_name),
+            *_done(each.action, each.subject),
+            steering_words(each.changes or (), {}),
+        )
+        for each in entries
     ]
     values = given | {"zone": visit.form_zone(), "entries": lines, "next": following, "fault": fault}
     return DeskPage(template="audit.html", values=values, status=422 if fault else 200)

@@ -19,6 +19,7 @@ from penchant_desk.pieces import offered_titles, pieces_called
 from penchant_desk.reasons import NEAR
 from penchant_desk.requests import FormFields, mark_of
 from penchant_desk.site import DeskPage, PageVisit, Redirect
+from penchant_desk.versions import undo_fields
 
 MAX_UNKNOWN = 20
 """Unknown titles that a page asks about."""
@@ -26,9 +27,11 @@ PART = 50
 """Ids of a list that are shown and ordered together."""
 _SAID = {
     "saved": "The list is saved.",
+    "returned": "The list is as it was before.",
     "drafted": "The list is kept in the proposal. Nothing of it is live.",
     "unchanged": "Nothing was changed.",
 }
+_UNDONE = {"saved", "returned"}
 _STALE = "The list was changed by somebody else since this page was made. This is how it is now; nothing was saved."
 _REFUSALS = {"invalid-input", "too-many-entries"}
 
@@ -43,7 +46,7 @@ class UnknownLine:
 
 async def lists(visit: PageVisit) -> DeskPage:
     """Show a part of a list."""
-    return await _page(visit, notice=_SAID.get(visit.text("said")))
+    return await _page(visit, said=visit.text("said"))
 
 
 async def change_list(visit: PageVisit) -> DeskPage | Redirect:
@@ -146,7 +149,7 @@ async def _page(
     visit: PageVisit,
     *,
     status: int = 200,
-    notice: str | None = None,
+    said: str = "",
     fault: str = "",
     unknown: Sequence[UnknownLine] = (),
 ) -> DeskPage:
@@ -171,7 +174,8 @@ async def _page(
         "total": len(ids),
         "seen": _mark(ids),
         "fault": fault,
-        "notice": notice,
+        "said": _SAID.get(said, ""),
+        "undo": await undo_fields(visit, kind) if said in _UNDONE else {},
         "unknown": unknown,
         # What is left in the field once the unknown lines are asked about by themselves.
         "typed": "\n".join(each for each in _typed(visit) if each not in asked) if unknown else "",

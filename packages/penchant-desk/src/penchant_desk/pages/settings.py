@@ -9,9 +9,10 @@ import msgspec
 
 from penchant_client import ServiceError, flows, operations
 from penchant_client.records import InteractionType, PieceWithWords, Settings
-from penchant_client.requests import request_of
+from penchant_client.requests import encode, request_of
 from penchant_desk.comparing import MAX_COMPARED, compared, lines_of
 from penchant_desk.drafts import (
+    JSON,
     SETTINGS,
     SETTINGS_TITLE,
     draft_called,
@@ -23,6 +24,7 @@ from penchant_desk.filters import LANGUAGE_NAMES
 from penchant_desk.likes import what_a_like_is
 from penchant_desk.requests import FormFault, FormFields, mark_of, number_in
 from penchant_desk.site import DeskPage, PageVisit, Redirect
+from penchant_desk.versions import undo_fields
 
 
 class SettingField(NamedTuple):
@@ -48,7 +50,10 @@ ATTRIBUTE_TYPES: Mapping[str, str] = {
 """What values of attributes are, in words."""
 MAX_CATEGORIES = 100
 """Categories whose weights have a field; others can be named in a free one."""
-_SAID = {"saved": "The settings are saved; the next request goes by them."}
+_SAID = {
+    "saved": "The settings are saved; the next request goes by them.",
+    "returned": "The earlier settings are in force again; the next request goes by them.",
+}
 _STALE = (
     "The settings were changed by somebody else since this page was made. Nothing was saved. "
     "What you typed is still here: “Save draft” keeps it beside theirs."
@@ -80,6 +85,15 @@ _ZONES = (SettingField("timeZone", "Time zone of pages, where the browser's is n
 _CHOICES = (SettingField("order", "The order of likes"),)
 PLAIN_FIELDS: Sequence[SettingField] = (*_NUMBERS, *_CHECKS, *_TEXTS, *_ZONES, *_CHOICES)
 """The settings that a form has a plain field for, in the order of their labels; it keeps all others as they are."""
+SETTING_LABELS: Mapping[str, str] = {key: key for key in Settings.__struct_encode_fields__} | {
+    "categoryWeights": "Weights of categories",
+    "interactionWeights": "Weights of interactions",
+    "blend": "Parts of recommendations",
+    "words": "Words of texts",
+    "vocabulary": "Keywords that count as one",
+    **{each.key: each.label for each in PLAIN_FIELDS},
+}
+"""What settings are called, in the order of the interface; others go by their own names."""
 _CHOICE_NAMES = {
     "order": {
         "auto": "counts where times tell so",
@@ -89,7 +103,7 @@ _CHOICE_NAMES = {
 }
 _WORDS = {"from": ["label", "extras.description"], "keep": 40, "language": "auto"}
 """The setting `words` where it has not been made otherwise."""
-_DEFAULTS: Mapping[str, Any] = msgspec.to_builtins(Settings())
+DEFAULTS: Mapping[str, Any] = msgspec.to_builtins(Settings())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,15 +223,13 @@ def _are_same(lists: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
 
 
 async def _keep(visit: PageVisit, live: LiveSettings, given: Mapping[str, Any]) -> Redirect:
-    """Keep settings in a draft, and, where they are to be saved, publish that: so they can be undone."""
-    is_kept = visit.form.text("do") == "draft" or live.members.get("fourEyes") is True
-    into = (visit.form.text("into") if is_kept else "") or own_draft(visit, SETTINGS)
-    kept = await keep_in_draft(visit, into, {"title": SETTINGS_TITLE, "settings": given})
-    if is_kept:
+    """Keep settings in a draft, or store them."""
+    if visit.form.text("do") == "draft" or live.members.get("fourEyes") is True:
+        into = visit.form.text("into") or own_draft(visit, SETTINGS)
+        await keep_in_draft(visit, into, {"title": SETTINGS_TITLE, "settings": given})
         return Redirect(path=visit.link("proposal", source=visit.source, name=into, said="saved"))
-    revision = kept["revision"]
-    await visit.client.send(operations.publish_draft(visit.source, into, revision=revision))
-    return Redirect(path=visit.link("settings", source=visit.source, said="saved", revision=revision))
+    await visit.client.send(request_of("PUT", "/{source}/settings", JSON, visit.source, body=encode(given)))
+    return Redirect(path=visit.link("settings", source=visit.source, said="saved"))
 
 
 async def _word_changes(visit: PageVisit, rule: Mapping[str, Any] | None) -> list[WordsOfPiece]:
@@ -282,7 +294,7 @@ def _given(form: FormFields) -> dict[str, Any]:
     weights = zip(form.all("category"), form.all("weight"), strict=False)
     given: dict[str, Any] = {
         "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
-        "interactionWeights": form.numbers(_DEFAULTS["interactionWeights"], "interaction-"),
+        "interactionWeights": form.numbers(DEFAULTS["interactionWeights"], "interaction-"),
         "blend": form.numbers([each.key for each in _BLEND], "blend-"),
     }
     given |= {each.key: bool(form.text(each.key)) for each in _CHECKS}
@@ -388,9 +400,9 @@ async def _page(
         "languages": LANGUAGE_NAMES,
         "source": source.source,
         "given": {
-            **_DEFAULTS,
+            **DEFAULTS,
             **given,
-            **{name: _DEFAULTS[name] | given[name] for name in ("interactionWeights", "blend")},
+            **{name: DEFAULTS[name] | given[name] for name in ("interactionWeights", "blend")},
         },
         "categories": [(name, weights.get(name, "")) for name in sorted(names)],
         "attributes": attributes,
@@ -412,12 +424,12 @@ async def _page(
         "faults": (),
         "notice": None,
         "said": "",
-        "blend_words": blend_words(_DEFAULTS["blend"] | given.get("blend", {})),
+        "blend_words": blend_words(DEFAULTS["blend"] | given.get("blend", {})),
         "weight_words": weight_words,
         "interaction_words": interaction_words,
         "number_words": number_words,
         "like": like,
-        "undo": {"do": "undo", "revision": visit.text("revision")},
+        "undo": await undo_fields(visit, SETTINGS) if more.get("said") else {},
         "own_draft": own_draft(visit, SETTINGS),
         "drafts": [(each.name, each.title or each.name) for each in drafts],
         "four_eyes": live.members.get("fourEyes") is True,

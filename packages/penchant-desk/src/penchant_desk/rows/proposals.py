@@ -13,7 +13,7 @@ from penchant_desk.changes import names_of_people
 from penchant_desk.comparing import ComparedList, rows_of
 from penchant_desk.drafts import JSON, LISTS, OPEN, STATES, STEPS, DraftBody, get_list, needs_review
 from penchant_desk.moments import moment_in
-from penchant_desk.pages.settings import PLAIN_FIELDS
+from penchant_desk.pages.settings import SETTING_LABELS
 from penchant_desk.pieces import PieceTile, piece_tiles
 from penchant_desk.problems import PageProblem, invalid
 from penchant_desk.rows.members import LABELS
@@ -52,15 +52,6 @@ _DONE = {
     "delete": "deleted",
 }
 _LISTS = {"blacklist": "Hidden", "whitelist": "Boosted"}
-_SETTING_LABELS: Mapping[str, str] = {key: key for key in Settings.__struct_encode_fields__} | {
-    "categoryWeights": "Weights of categories",
-    "interactionWeights": "Weights of interactions",
-    "blend": "Parts of recommendations",
-    "words": "Words of texts",
-    "vocabulary": "Keywords that count as one",
-    **{each.key: each.label for each in PLAIN_FIELDS},
-}
-"""What settings are called, in the order of the interface; others go by their own names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +280,7 @@ async def _edits(
     shown = [_row_edit(name, each, edited, live) for each, edited in placements.items()]
     if "settings" in draft:
         edited = draft["settings"]
-        changes = difference_in_words(settings, edited, _SETTING_LABELS)
+        changes = difference_in_words(settings, edited, SETTING_LABELS)
         mark, query = _edit_mark("Settings", edited), {"draft": name}
         shown.append(ShownEdit(subject="Settings", name="", changes=changes, mark=mark, page="settings", query=query))
     kinds = [each for each in LISTS if each in draft]

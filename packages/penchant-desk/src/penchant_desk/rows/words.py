@@ -65,7 +65,7 @@ def _changed(key: str, label: str, old: Any, new: Any) -> Iterator[str]:
         before, after = ({name: f"{value:g}" for name, value in each.items()} for each in weights)
         for name in {**before, **after}:
             if before.get(name) != after.get(name):
-                yield _moved_value(f"{label}, {name}", before.get(name), after.get(name))
+                yield moved_value(f"{label}, {name}", before.get(name), after.get(name))
         return
     if key in _RULES:
         former, present = ([*map(_RULES[key], each)] for each in (_rules_in(old), _rules_in(new)))
@@ -74,9 +74,9 @@ def _changed(key: str, label: str, old: Any, new: Any) -> Iterator[str]:
         if former != present and sorted(former) == sorted(present):
             yield f"{label}: in another order"
         return
-    told = [_short_value(key, each) for each in (old, new)]
+    told = [short_value(key, each) for each in (old, new)]
     if (old is None or told[0]) and told[1]:
-        yield _moved_value(label, *told)
+        yield moved_value(label, *told)
     else:
         yield f"{label} {'added' if old is None else 'removed' if new is None else 'changed'}"
 
@@ -104,13 +104,14 @@ _RULES: Mapping[str, Callable[[Any], str]] = {"filter": filter_words, "boosts": 
 """Members that are several conditions, and each of these in words."""
 
 
-def _moved_value(label: str, old: str | None, new: str | None) -> str:
+def moved_value(label: str, old: str | None, new: str | None) -> str:
+    """Return in words that something has another value, or for the first time one, or none any more."""
     if new is None:
         return f"{label} removed"
     return f"{label}: {new}" if old is None else f"{label}: {old} → {new}"
 
 
-def _short_value(key: str, value: Any) -> str | None:
+def short_value(key: str, value: Any) -> str | None:
     """Return a value in words; ``None`` for one that is not short, or is not there."""
     if isinstance(value, bool):
         return "yes" if value else "no"
