@@ -45,12 +45,13 @@ async def test_a_program_calls_tools_by_starting_them(server: Server, mode: str)
     async with Client(stdio_client(started), mode=mode, read_timeout_seconds=60) as client:
         tools = (await client.list_tools()).tools
         found = await client.call_tool("similar", {"source": "s", "id": "a"})
-        unknown = await client.call_tool("similar", {"source": "t", "id": "a"})
+        unknown = await client.call_tool("similar", {"source": "S", "id": "a"})
         written = [await client.call_tool("draft", {"source": "s", "name": mode, "edits": {}}) for _ in range(2)]
 
-    assert len(tools) == 10
+    assert len(tools) == 11
     assert '"label":"b title"' in text_of(found)
     assert '"code":"unknown-source"' in text_of(unknown)
+    assert '"nearest":["s"],"sources":["s"]' in text_of(unknown)
     assert [each.is_error for each in (found, unknown, *written)] == [False, True, False, False]
 
 

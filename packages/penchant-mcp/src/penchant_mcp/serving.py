@@ -8,7 +8,7 @@ parts of the one that was let in.
 """
 
 import difflib
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ from mcp.shared.exceptions import MCPError
 from penchant_client import AsyncClient, ClientError, InvalidArgument, Retries, ServiceError
 from penchant_mcp import __version__
 from penchant_mcp.results import mentions, result_text
-from penchant_mcp.tools import TOOLS, DraftOfOthers, Tool, read_pieces
+from penchant_mcp.tools import TOOLS, DraftOfOthers, Tool, list_sources, read_pieces
 
 LIST_LIFE_MS = 300_000
 """How long clients may keep the list of tools, which only another version changes."""
@@ -42,13 +42,12 @@ _INSTRUCTIONS = (
 class Caller:
     """Who calls tools: the client that asks with the key, and what the service does beside.
 
-    ``count`` counts calls by tool and outcome, ``sources`` tells the names of sources where the key may know them.
+    ``count`` counts calls by tool and outcome.
     """
 
     client: AsyncClient
     key: str
     count: Callable[[str, str], object] = lambda *_: None
-    sources: Callable[[], Awaitable[Sequence[str]]] | None = None
 
     async def call(self, tool: Tool, given: Any) -> types.CallToolResult:
         """Return the result of a call: what was answered, or what is wrong."""
@@ -58,7 +57,8 @@ class Caller:
             answer = await (self.client.follow(asked) if isinstance(asked, Generator) else self.client.send(asked))
             # Of what is similar to a piece that piece is one, too.
             of_piece = not isinstance(asked, Generator) and "id" in asked.places and "user" not in asked.places
-            await self._label(given["source"], answer, of_piece=of_piece)
+            if "source" in given:
+                await self._label(given["source"], answer, of_piece=of_piece)
         except ClientError as error:
             answer = await self._problem(error, given)
             outcome = answer["code"]
@@ -74,8 +74,10 @@ class Caller:
         problem = {"code": error.code, "title": error.title, "status": error.status, "detail": error.detail}
         if error.errors:
             problem["errors"] = msgspec.to_builtins(error.errors)
-        if error.code == "unknown-source" and self.sources is not None and (names := await self.sources()):
-            problem |= {"nearest": difflib.get_close_matches(given["source"], names, n=1), "sources": names}
+        if error.code == "unknown-source":
+            with suppress(ServiceError):
+                own = await self.client.send(list_sources())
+                problem |= _nearest(given["source"], [each["source"] for each in own["sources"]])
         return problem
 
     async def _label(self, source: str, answer: Any, *, of_piece: bool) -> None:
@@ -124,6 +126,13 @@ def agent_server(caller_of: Callable[[ServerRequestContext[Any, Any]], Caller]) 
     return server
 
 
+def _nearest(source: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return the name most like one that is no source, in whatever case it was written, and all that there are."""
+    by_case = {name.casefold(): name for name in reversed(names)}
+    nearest = difflib.get_close_matches(source.casefold(), by_case, n=1)
+    return {"nearest": [by_case[each] for each in nearest], "sources": names}
+
+
 def _described(tool: Tool) -> types.Tool:
     hints = types.ToolAnnotations(read_only_hint=not tool.writes, destructive_hint=tool.writes, open_world_hint=False)
     return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints)
@@ -136,7 +145,7 @@ def _caller_by_http(context: ServerRequestContext[Any, Any]) -> Caller:
     http = httpx.AsyncClient(transport=httpx.ASGITransport(state.service))
     # What is overloaded is for the agent to try again.
     client = AsyncClient("http://service", key, http=http, retries=Retries(attempts=1))
-    return Caller(client=client, key=key, count=state.count, sources=state.sources)
+    return Caller(client=client, key=key, count=state.count)
 
 
 _SERVER = agent_server(_caller_by_http)

@@ -16,6 +16,8 @@ from penchant_client.requests import Flow, Request, encode, request_of
 
 TAKEN, MAX_TAKE, MAX_IDS = 10, 30, 100
 """Pieces of a list, unless a call says otherwise, the most, and the most ids that a call may name."""
+MAX_SOURCES = 100
+"""Sources that are told at once."""
 _JSON = cast("type[Any]", Any)
 """What answers are: any JSON, handed on as it comes."""
 
@@ -37,6 +39,7 @@ Filter = (
     Annotated[dict[str, Any], _said("Only pieces that match: {category, any} or {catalogs}, in must, should, mustNot.")]
     | None
 )
+Skip = Annotated[int, _said("How many to leave out, to see further ones.", ge=0)]
 Text = Annotated[str, _said("Words of the title, id, keyword or any text of a piece.", min_length=1)]
 After = Annotated[str, _said("The `after` of an answer before, to look further.", min_length=1)] | None
 By = Annotated[str, _said("content (keywords), audience (who likes it) or both.")]
@@ -109,9 +112,21 @@ def _request(method: str, path: str, *places: str, body: Any = None, **options: 
     return request_of(method, f"/{{source}}/{path}", _JSON, *places, options=given, body=content)
 
 
+def list_sources(**page: int) -> Request[Any]:
+    """Return the request for the sources of the key's account, ascending by name: a page of them, or all."""
+    return request_of("GET", "/-/account", _JSON, options=page)
+
+
 def read_pieces(source: str, ids: Sequence[str]) -> Request[Any]:
     """Return the request for the pieces with these ids."""
     return _request("POST", "content/read", source, body=ids)
+
+
+@_tool("Which sources, catalogues, there are: the names that other tools take, with how many pieces each has.")
+def _sources(skip: Skip = 0) -> Flow[Any]:
+    own = yield list_sources(skip=skip, limit=MAX_SOURCES)
+    names = [{"source": each["source"], "pieces": each["pieces"]} for each in own["sources"]]
+    return {"count": own["count"], "sources": names}
 
 
 @_tool("Find pieces of a source by words of their title, id, keywords or texts.")

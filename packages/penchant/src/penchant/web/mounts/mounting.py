@@ -6,7 +6,7 @@ whose requests are parts of the one that was let in: they are not counted agains
 any other from their role on: scope, plan, source, people, quota, and what their handlers check.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -15,7 +15,6 @@ from typing import Any
 from starlette.types import ASGIApp, Message
 
 from penchant.errors import BrokenPackage, OriginNotAllowed, Unauthenticated
-from penchant.model import Scope
 from penchant.service.access import MAX_SHOWN_ORIGIN, Access
 from penchant.web.bodies import JSON, SETTINGS_BODY, require_media_type
 from penchant.web.exchange import RequestExchange
@@ -95,17 +94,8 @@ class AgentsMount:
         state = {
             "service": part_of(exchange, self.service, access, also=_HANDED_ON),
             "count": lambda tool, outcome: call.services.metrics.agent_calls.labels(tool, outcome).inc(),
-            "sources": lambda: _sources(call, access),
         }
         return await _answered(self.application, exchange, state, body)
-
-
-async def _sources(call: Call, access: Access) -> Sequence[str]:
-    """Return the names of an account's sources, for keys of servers that may read."""
-    if access.is_browser or Scope.READ not in access.scopes:
-        return ()
-    heads = await call.services.database.promptly(call.services.database.storage.sources.list_of, access.account_id)
-    return [head.name for head in heads]
 
 
 async def _answered(application: ASGIApp, exchange: RequestExchange, state: Mapping[str, Any], body: bytes) -> Answer:
