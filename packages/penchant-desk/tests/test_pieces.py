@@ -250,3 +250,20 @@ def test_a_piece_tells_what_rows_showed_of_it_and_health_what_nobody_saw(visitor
     assert "rows showed it 1 time; 1 of these led to something" in told.replace(" ;", ";")
     assert "Pieces that no row showed: 4" in words(visitor.get("health", source="s"), "unseen")
     assert "4 pieces that nobody saw" in words(visitor.get("desk", source="s"), "look")
+
+
+def test_a_piece_is_pinned_by_the_form_that_hides_it_and_the_notice_names_the_row(
+    visitor: Visitor, filled: Service
+) -> None:
+    assert filled.put("/s/placements/home", json={"kind": "popular", "title": "Tonight"}).status_code == 200
+    page = visitor.get("piece", source="s", id="a")
+
+    pinned = visitor.fill(page, f"{HOME}/piece", do="pin", row="home", position="2")
+    notice = visitor.ask("GET", pinned.headers["location"])
+
+    assert [name for name, _ in fields_of(page.text, f"{HOME}/piece")] == ["proof", "position", "from", "until"]
+    assert page.text.count('name="into"') == 1
+    assert "First of all is pinned in Tonight." in text_of(notice.text)
+    assert filled.get("/s/placements/home").json()["pins"] == [{"id": "a", "position": 2}]
+    strange = visitor.get("piece", source="s", id="a", said="pin", of="a", row="x" * 300)
+    assert strange.status_code == 200

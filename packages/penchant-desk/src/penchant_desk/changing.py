@@ -4,10 +4,11 @@ A form says what to ``do``; the page that it stood on is led back to, and says w
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant_client import operations
+from penchant_client import ServiceError, operations
 from penchant_client.records import Settings
 from penchant_client.requests import encode, request_of
 from penchant_desk.drafts import (
@@ -129,6 +130,13 @@ def pin_in(visit: PageVisit, piece_id: str) -> Mapping[str, Any]:
     return {"id": piece_id, "position": int(place), **given}
 
 
+async def _row_title(visit: PageVisit, into: str, row: str) -> str:
+    """Return what a row is called, in a draft or as it is live; its name where it has no title, or cannot be read."""
+    with suppress(ServiceError):
+        return (await row_in_draft(visit, into, row)).get("title") or row
+    return row
+
+
 async def done_notice(visit: PageVisit, settings: Settings) -> UndoNotice | None:
     """Return what a page says was done before it, by its address; ``None`` where nothing was."""
     said, piece_id, row = visit.text("said"), visit.text("of"), visit.text("row")
@@ -136,10 +144,11 @@ async def done_notice(visit: PageVisit, settings: Settings) -> UndoNotice | None
         return None
     (text, undo), into = _SAID[said], visit.text("kept")
     title = (await piece_tiles(visit, settings, [piece_id]))[piece_id].title
+    called = await _row_title(visit, into, row) if row else ""
     here = visit.request.path.rpartition(f"{HOME}/")[2]
     at = visit.text("user") if here == "front" else visit.text("id")
     return UndoNotice(
-        text=("Not live, but in a proposal: {}" if into else "{}").format(text.format(title, row)),
+        text=("Not live, but in a proposal: {}" if into else "{}").format(text.format(title, called)),
         action=visit.link("piece", source=visit.source, id=piece_id, back=here if here in _BACK else None, at=at),
         undo={"do": undo} | ({"row": row} if row else {}) | ({"into": into} if into else {}) if undo else {},
         proposal=into,
