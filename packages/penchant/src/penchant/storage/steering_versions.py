@@ -7,7 +7,7 @@ nobody in particular, at the version of then.
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -21,6 +21,8 @@ SETTINGS = "settings"
 """The subject of settings; lists are subjects by their names."""
 MAX_STEERING_VERSIONS = 100
 """Versions of a subject that are listed; one more is kept, so that of the oldest one it is known what it changed."""
+READ_TOGETHER = 8
+"""Bodies that are read at once."""
 _COLUMNS = steering_versions.c
 _QUICK = 1
 """A level of compression: 2 ms for the longest list, within the transaction."""
@@ -62,36 +64,42 @@ class SteeringVersionStore:
     ) -> Iterator[SteeringEntry]:
         """Yield the newest versions of a subject, newest first, or one of them alone.
 
-        ``decode`` makes of a body what is compared. Bodies are read one by one: a hundred may have 200 MB.
+        ``decode`` makes of a body what is compared. A few are read at once: a hundred may have 200 MB.
         """
         own = (_COLUMNS.source_id == source_id) & (_COLUMNS.subject == subject)
         entries = select(_COLUMNS.version, _COLUMNS.recorded_at, _COLUMNS.actor, keys.c.name.label("actor_name"))
         statement = entries.outerjoin(keys, keys.c.key_id == _COLUMNS.actor).where(own)
         with self._transactions.read() as connection:
             rows = connection.execute(statement.order_by(_COLUMNS.version.desc())).all()
-            now = None
-            for row, older in zip_longest(rows[:MAX_STEERING_VERSIONS], rows[1:]):
-                if version not in {None, row.version}:
-                    continue
-                now = decode(_body(connection, own, row)) if now is None else now
+            first, end = 0, min(len(rows), MAX_STEERING_VERSIONS)
+            if version is not None:
+                first = next((place for place in range(end) if rows[place].version == version), end)
+                end = min(first + 1, end)
+            bodies = map(decode, chain(_bodies(connection, own, rows[first : end + 1]), [b""]))
+            now = next(bodies)
+            for place in range(first, end):
+                row, before = rows[place], next(bodies)
                 # Before the first one there was nothing, unless that is kept no more.
-                before = decode(b"" if older is None else _body(connection, own, older))
-                is_known = older is not None or len(rows) < MAX_STEERING_VERSIONS
-                changes = differences(before, now) if is_known else ()
+                is_known = place + 1 < len(rows) or len(rows) < MAX_STEERING_VERSIONS
                 yield SteeringEntry(
                     version=row.version,
                     recorded_at=row.recorded_at,
                     actor=row.actor,
                     actor_name=row.actor_name,
-                    changes=changes,
+                    changes=differences(before, now) if is_known else (),
                     state=now,
                 )
                 now = before
 
 
-def _body(connection: Connection, own: ColumnElement[bool], row: Any) -> bytes:
-    body = connection.execute(select(_COLUMNS.body).where(own, _COLUMNS.version == row.version)).scalar_one()
-    return zlib.decompress(body)
+def _bodies(connection: Connection, own: ColumnElement[bool], rows: Sequence[Any]) -> Iterator[bytes]:
+    """Yield the bodies of versions, a few of which are read at once."""
+    versions = [row.version for row in rows]
+    for start in range(0, len(versions), READ_TOGETHER):
+        some = versions[start : start + READ_TOGETHER]
+        statement = select(_COLUMNS.version, _COLUMNS.body).where(own, _COLUMNS.version.in_(some))
+        found = {row.version: row.body for row in connection.execute(statement)}
+        yield from (zlib.decompress(found[version]) for version in some)
 
 
 def encode_list(ids: Sequence[str]) -> bytes:
