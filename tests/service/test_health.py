@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +22,16 @@ from penchant.service.health import (
     KnownLikes,
     LikesStamp,
 )
+from penchant.service.health_reports import FindingsFiles, LastFindings
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
+from penchant.wire.catalogue_answers import (
+    KeywordFindings,
+    LonelyFinding,
+    OnceFinding,
+    UnreachedFinding,
+    VariantFinding,
+)
 from penchant_engine.index import Tally
 from penchant_engine.model import DAY_MS, InteractionType
 
@@ -40,6 +49,14 @@ def view_of(pieces: list[dict[str, Any]], *, source: int = 1, version: int = 1, 
 
 
 PIECES = [{"id": name, "categories": {"c": [word]}} for name, word in (("a", "x"), ("b", "x"), ("c", "y"))]
+KEYWORDS = KeywordFindings(
+    count=0,
+    complete=True,
+    used_once=OnceFinding(count=0, examples=[]),
+    written_alike=VariantFinding(count=0, examples=[]),
+    one_weight=[],
+    lonely=LonelyFinding(count=0, examples=[], words_only=0),
+)
 MANY = [{"id": f"p{number:05}", "categories": {"c": ["x", f"k{number % 50}"]}} for number in range(3000)]
 
 
@@ -174,3 +191,16 @@ def test_accounts_take_turns(health: CatalogueHealth, monkeypatch: pytest.Monkey
     done(health, small)
 
     assert sum(health.findings(view).done for view in large) <= 1
+
+
+def test_last_findings_of_sources_that_are_gone_or_damaged_are_none(tmp_path: Path) -> None:
+    files, heads = FindingsFiles(tmp_path / "findings"), [view_of([], source=source).head for source in (1, 2, 3)]
+    unreached = UnreachedFinding(count=0, examples=[], lists=1, of=1, done=True)
+    last = LastFindings(version=7, made_at="2026-01-01T00:00:00Z", keywords=KEYWORDS, unreached=unreached)
+    for head in heads:
+        files.write(head, last)
+    files.keep_only(heads[:2])
+    next((tmp_path / "findings").glob("2-*")).write_bytes(b"{")
+
+    assert [files.read(head) for head in heads] == [last, None, None]
+    assert files.read(heads[0]._replace(incarnation=2)) is None

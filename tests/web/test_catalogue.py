@@ -8,8 +8,10 @@ import pytest
 
 from acceptance.processes import wait_until
 from factories import piece
+from penchant.bootstrap import web_application
 from penchant.model import Scope
-from serving import Service
+from penchant.settings import NodeSettings
+from serving import Applications, PromptClient, Service
 
 
 def answer(service: Service, path: str, **query: Any) -> Any:
@@ -337,6 +339,28 @@ def test_findings_are_of_the_version_that_the_next_request_sees(service: Service
 
     assert (before["keywords"]["lonely"]["count"], after["keywords"]["lonely"]["count"]) == (2, 0)
     assert after["madeAt"] >= before["madeAt"]
+
+
+def test_findings_of_before_are_answered_while_others_are_made_also_by_another_process(
+    applications: Applications, settings: NodeSettings
+) -> None:
+    def state(found: Any) -> Any:
+        return [found[name] for name in ("version", "madeAt", "keywords", "unreached")]
+
+    many = [piece(f"p{number:04}", "x", f"k{number % 50}") for number in range(1999)]
+    with applications.service(settings) as service, PromptClient(web_application(service.settings)) as client:
+        service.submit("s", piece("a", "alone"), *many)
+        before = findings(service)
+        other = Service(client, service.settings, account=service.account)
+        other.key = service.key
+        again = answer(other, "/s/health", wait="false")
+        service.submit("s", piece("a", "x"))
+        later = answer(other, "/s/health", wait="false")
+        after = findings(other)
+
+    assert (state(again), state(later)) == (state(before), state(before))
+    assert (again["done"], later["done"], after["version"]) == (False, False, before["version"] + 1)
+    assert after["keywords"]["lonely"]["count"] == 0
 
 
 def test_days_tell_what_people_did_and_were_shown(filled: Service) -> None:

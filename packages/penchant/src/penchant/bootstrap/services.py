@@ -29,6 +29,7 @@ from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.content import Content
 from penchant.service.health import CatalogueHealth
+from penchant.service.health_reports import HealthReports
 from penchant.service.lists.answer_cache import AnswerCache
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.serving import Lists
@@ -227,6 +228,8 @@ async def _keep_house(services: Services) -> None:
     while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
         services.metrics.rows_purged.inc(removed)
         await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
+    heads = await services.database.in_thread(services.database.storage.sources.list_large, 0)
+    await asyncio.to_thread(services.of(HealthReports).forget_others, heads)
 
 
 async def _forget_log(services: Services) -> None:

@@ -1,9 +1,14 @@
 """Reports of a catalogue's health: what is found by now, and what likes say of its keywords, in figures and words."""
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Self
+
+import msgspec
 
 from penchant.findings import VocabularyFindings
 from penchant.live.views import View
@@ -11,7 +16,9 @@ from penchant.service import Services
 from penchant.service.health import AudienceHealth, AudienceStanding, CatalogueHealth, Findings, UnreachedPieces
 from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
 from penchant.service.outcomes import ListOpenings, ListOutcomes, UnseenPieces, list_outcomes
-from penchant.wire import format_timestamp
+from penchant.storage import SourceHead
+from penchant.telemetry import logger
+from penchant.wire import encode, format_timestamp
 from penchant.wire.catalogue_answers import (
     CatalogueFindings,
     CategoryTells,
@@ -30,10 +37,16 @@ from penchant.wire.catalogue_answers import (
     VariantFinding,
 )
 from penchant.wire.times import format_day
+from penchant_engine.bounded_cache import BoundedCache
 
 WAIT_S = 0.5
 """How long a request waits for findings that are just being made: a small catalogue's are there by then."""
 STEP_S = 0.02
+WAIT_AGAIN_S = 0.1
+"""How long it waits where there are findings of before, which it gets instead."""
+FINDINGS_FOLDER = "findings"
+MAX_NOTED = 1_000
+"""Sources of which a process knows which findings it has written last."""
 MUCH, LITTLE = 1.6, 1.3
 """How many times as alike pieces that one person likes have to be for keywords to tell much, and not to tell little.
 
@@ -59,19 +72,122 @@ class KappaFallText:
     openers: Sequence[ListOpenings]
 
 
+class LastFindings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What was found last about the pieces of a source, as the interface has it; nothing of what people like."""
+
+    version: int
+    made_at: str
+    keywords: KeywordFindings
+    unreached: UnreachedFinding
+    unseen: UnseenFinding[str] | None = None
+
+
+class FindingsFiles:
+    """The last findings of sources, a small file each in a folder that processes share, across versions and restarts.
+
+    A cache: one that cannot be read or written is none. The last writer wins.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, head: SourceHead) -> LastFindings | None:
+        """Return the last findings about a source as it was made; ``None`` where there are none that can be read."""
+        try:
+            return msgspec.json.decode((self._folder / _file_name(head)).read_bytes(), type=LastFindings)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def write(self, head: SourceHead, findings: LastFindings) -> None:
+        """Keep findings in the place of those of before."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as file:
+                file.write(encode(findings))
+            Path(file.name).replace(self._folder / _file_name(head))
+        except OSError as error:
+            logger.warning("the last findings about a source cannot be kept: %s", error.strerror)
+
+    def keep_only(self, heads: Iterable[SourceHead]) -> None:
+        """Remove what is of no source any more, and what a killed writer left."""
+        names = {_file_name(head) for head in heads}
+        with contextlib.suppress(FileNotFoundError):
+            for path in self._folder.iterdir():
+                if path.name not in names:
+                    path.unlink(missing_ok=True)
+
+
+def _file_name(head: SourceHead) -> str:
+    """Return the name of a file: of a source that was emptied, restored or made again it is another."""
+    return f"{head.source_id}-{head.created_at}-{head.incarnation}-{head.epoch}.json"
+
+
 class HealthReports:
     """What is known of how catalogues are."""
 
-    def __init__(self, health: CatalogueHealth, audience: AudienceHealth, outcomes: ListOutcomes) -> None:
+    def __init__(
+        self, health: CatalogueHealth, audience: AudienceHealth, outcomes: ListOutcomes, files: FindingsFiles
+    ) -> None:
         self._health = health
         self._audience = audience
         self._outcomes = outcomes
+        self._files = files
+        self._written: BoundedCache[int, tuple[int, str, str]] = BoundedCache(MAX_NOTED)
 
     @classmethod
     def build(cls, services: Services) -> Self:
         """Return the reports over what the service finds out."""
         audience = AudienceHealth(services.views, clock=services.clock)
-        return cls(services.of(CatalogueHealth), audience, list_outcomes(services))
+        files = FindingsFiles(Path(services.settings.data) / FINDINGS_FOLDER)
+        return cls(services.of(CatalogueHealth), audience, list_outcomes(services), files)
+
+    async def report(self, view: View, wait_s: float) -> CatalogueFindings[str]:
+        """Return what is found about a source; while that is being made, of its pieces what was found last.
+
+        It waits so long for what is being made, where there is nothing of before.
+        """
+        findings, standing = await self.by_now(view, 0)
+        last = None if findings.done and not findings.failed else await asyncio.to_thread(self._files.read, view.head)
+        if not findings.done and wait_s:
+            findings, standing = await self.by_now(view, wait_s if last is None else WAIT_AGAIN_S)
+        fall, unseen = await self.kappa_fall(view, findings), await self._outcomes.unseen(view)
+        report = findings_answer(view, findings, standing, fall, unseen)
+        if report.done and not report.failed:
+            return await self._kept(view, report)
+        if last is None:
+            return report
+        return msgspec.structs.replace(
+            report,
+            version=last.version,
+            made_at=last.made_at,
+            keywords=last.keywords,
+            unreached=last.unreached,
+            unseen=report.unseen or last.unseen,
+        )
+
+    async def _kept(self, view: View, report: CatalogueFindings[str]) -> CatalogueFindings[str]:
+        """Keep what is found for later, and return it, with the pieces that nobody saw as last counted, if need be."""
+        if report.unseen is None:
+            last = await asyncio.to_thread(self._files.read, view.head)
+            report = msgspec.structs.replace(report, unseen=None if last is None else last.unseen)
+        if report.made_at is None or report.keywords is None or report.unreached is None:
+            return report
+        findings = LastFindings(
+            version=report.version,
+            made_at=report.made_at,
+            keywords=report.keywords,
+            unreached=report.unreached,
+            unseen=report.unseen,
+        )
+        mark = (report.version, report.made_at, "" if report.unseen is None else report.unseen.since)
+        if self._written.get(view.head.source_id) != mark:
+            await asyncio.to_thread(self._files.write, view.head, findings)
+            self._written.put(view.head.source_id, mark)
+        return report
+
+    def forget_others(self, heads: Iterable[SourceHead]) -> None:
+        """Remove what was found last about sources that are gone."""
+        self._files.keep_only(heads)
 
     async def by_now(self, view: View, wait_s: float) -> tuple[Findings, AudienceStanding]:
         """Return what is found about a source, waiting so long for what is being made, and how its audience stands."""
@@ -83,10 +199,6 @@ class HealthReports:
             # The same view each time: findings are of one version.
             findings = self._health.findings(view, likes)
         return findings, standing
-
-    async def unseen(self, view: View) -> UnseenPieces | None:
-        """Return what no list showed lately; ``None`` while that is counted, and where nobody knows."""
-        return await self._outcomes.unseen(view)
 
     async def kappa_fall(self, view: View, findings: Findings) -> KappaFallText | None:
         """Return how kappa has halved within a week; ``None`` where it has not, as far as is known."""

@@ -12,7 +12,7 @@ from penchant.service.activity import ActivityCounter
 from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
 from penchant.service.curation import Curation, settings_now
-from penchant.service.health_reports import WAIT_S, HealthReports, findings_answer
+from penchant.service.health_reports import WAIT_S, HealthReports
 from penchant.service.search import HitPlace, SourceSearch
 from penchant.service.steering_history import SteeringHistory
 from penchant.storage.steering_versions import SETTINGS
@@ -460,9 +460,7 @@ async def source_health(call: Call) -> Answer:
     view = await call.view()
     reports = call.services.of(HealthReports)
     async with call.services.lists.shares.turn(call.access.account_id):
-        findings, standing = await reports.by_now(view, WAIT_S if is_waiting else 0)
-        fall, unseen = await reports.kappa_fall(view, findings), await reports.unseen(view)
-    report = findings_answer(view, findings, standing, fall, unseen)
+        report = await reports.report(view, WAIT_S if is_waiting else 0)
     return Answer(body=encode(report), version=view.head.version)
 
 
