@@ -10,6 +10,7 @@ from penchant_client import AsyncClient, ClientError, ServiceError
 from penchant_desk import changing, signing
 from penchant_desk.pages import (
     administration,
+    choosing,
     desk,
     front,
     health,
@@ -62,6 +63,7 @@ ROUTES: Mapping[str, PageRoute] = {
     "desk": PageRoute(show=desk.desk),
     "search": PageRoute(show=searching.search),
     "pieces": PageRoute(show=searching.pieces),
+    "chosen": PageRoute(change=choosing.change_chosen),
     "piece": PageRoute(show=piece.piece, change=changing.change_piece),
     "user": PageRoute(show=user.user, change=user.change_user, scopes=_OF_PEOPLE),
     "health": PageRoute(show=health.health, change=health.change_vocabulary),

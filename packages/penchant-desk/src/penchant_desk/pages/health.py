@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -18,7 +19,9 @@ from penchant_desk.drafts import (
     needs_review,
     own_draft,
 )
+from penchant_desk.filters import count_text
 from penchant_desk.likes import LIKE_NOUNS
+from penchant_desk.pages.choosing import choice_form
 from penchant_desk.pieces import piece_tiles
 from penchant_desk.problems import PageProblem
 from penchant_desk.site import DeskPage, PageVisit, faults_of
@@ -123,13 +126,15 @@ async def _page(
     findings, live = await visit.ask(
         operations.source_health(visit.source), request_of("GET", _SETTINGS, JSON, visit.source)
     )
-    vocabulary = EditedVocabulary.of(live)
+    vocabulary, settings = EditedVocabulary.of(live), msgspec.convert(live, Settings)
     values = {
         "source": findings.source,
         "zone": visit.zone(live.get("timeZone")),
         "pieces": findings.pieces,
         "findings": findings,
-        "cards": await piece_tiles(visit, msgspec.convert(live, Settings), _examples(findings)),
+        "age": age_text(findings),
+        "cards": await piece_tiles(visit, settings, _examples(findings)),
+        "offered": await choice_form(visit, settings, "health"),
         "few": FEW_LIKES,
         "nouns": LIKE_NOUNS,
         "seen": vocabulary.digest,
@@ -140,6 +145,17 @@ async def _page(
         "faults": list(faults),
     }
     return DeskPage(template="health.html", values=values, status=status)
+
+
+def age_text(findings: CatalogueFindings) -> str:
+    """Return how long ago the latest findings were made, in words; "" where there are none."""
+    if findings.made_at is None:
+        return ""
+    minutes = int((datetime.now(UTC) - findings.made_at).total_seconds() // 60)
+    for size, noun in ((24 * 60, "day"), (60, "hour"), (1, "minute")):
+        if minutes >= size:
+            return f"{count_text(minutes // size, noun)} ago"
+    return "just now"
 
 
 def _examples(findings: CatalogueFindings) -> list[str]:

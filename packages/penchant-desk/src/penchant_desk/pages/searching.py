@@ -9,6 +9,7 @@ from penchant_client import flows, operations
 from penchant_client.records import KeywordName, MatchedPiece, SearchAnswer
 from penchant_client.requests import Request
 from penchant_desk.images import closed_hosts
+from penchant_desk.pages.choosing import choice_form
 from penchant_desk.pieces import picture_of, piece_tiles, tile_of
 from penchant_desk.problems import invalid
 from penchant_desk.site import MAX_ID_LENGTH, DeskPage, PageVisit, Section, missing_feature, section
@@ -79,6 +80,7 @@ async def pieces(visit: PageVisit) -> DeskPage:
         "cards": [tile_of(each, settings, hosts) for each in stored],
         "closed_hosts": closed_hosts((picture_of(each, settings) or "" for each in stored), hosts),
         "most_scanned": MAX_SCANNED,
+        "offered": await choice_form(visit, settings, "pieces") if stored else None,
     }
     return DeskPage(template="pieces.html", values=values | more)
 
