@@ -130,7 +130,7 @@ def test_a_published_change_is_undone_from_its_notice(visitor: Visitor, filled: 
 def test_a_version_of_the_list_of_changes_is_put_in_force_again(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
     put(filled, kind="popular", diversity=0.5)
-    page = visitor.get("placement", source="s", name="home")
+    page = visitor.get("versions", source="s", name="home")
     told = words(page, "versions")
 
     number = re.findall(r'name="back" value="(\d+)"', page.text)[0]
@@ -139,6 +139,28 @@ def test_a_version_of_the_list_of_changes_is_put_in_force_again(visitor: Visitor
 
     assert "Kind of row: Newest → Popular; How mixed: Visibly, at hardly any loss" in told
     assert stored(filled) == {"kind": "new"}
+
+
+def test_a_row_has_a_tab_of_its_versions_and_one_that_is_not_there_has_none(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+
+    assert f"{HOME}/versions?source=s&amp;name=home" in visitor.get("placement", source="s", name="home").text
+    assert visitor.get("versions", source="s", name="away").status_code == 404
+
+
+def test_the_preview_of_a_new_row_says_what_it_is_and_not_that_all_is_new(visitor: Visitor, filled: Service) -> None:
+    with_attributes(filled)
+    page = visitor.get("placement", source="s")
+    given = {"filter.attribute": "language", "filter.condition": "any", "filter.value": "cy", "catalogs": "kino"}
+
+    plain = words(page, "preview")
+    held = words(visitor.fill(page, PAGE, do="show", kind="new", **given), "preview")
+
+    assert "A new row, “For a person”: What fits what each one liked, best first. Held to nothing" in plain
+    assert "this is what a stranger sees" in plain
+    assert not re.search(r"\bnew\b|change place|same as now", plain.partition("fit")[2])
+    assert "A new row, “Newest”: What came in last. Held to pieces in kino, and language is one of cy." in held
+    assert "everybody sees this" in held
 
 
 def test_builders_grow_and_shrink_by_round_trips_and_nothing_is_stored(visitor: Visitor, filled: Service) -> None:

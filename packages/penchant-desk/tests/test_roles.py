@@ -180,6 +180,7 @@ STEERING: Mapping[str, Sequence[Mapping[str, str]]] = {
         {"do": "pin", "row": "row", "position": "1"},
         {"do": "unpin", "row": "row"},
     ],
+    "chosen": [{"id": "b", "do": do} for do in ("hide", "row")],
     "lists": [{"choose": "b"}],
     "settings": [{"do": "save", "halfLifeDays": "7"}],
     "attributes": [{"attribute-name": "y", "attribute-pointer": "/y", "attribute-type": "keyword"}],

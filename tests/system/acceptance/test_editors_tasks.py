@@ -284,6 +284,7 @@ def mend_what_nobody_comes_upon(editor: Editor, server: Server) -> None:
 def undo_what_was_changed_yesterday(editor: Editor, server: Server) -> None:
     before = server.client.get("/works/placements/tonight/versions").json()["versions"][1]["version"]
     editor.press("Tonight")
+    editor.press("Versions")
     editor.press(f"Return to version {before}")
 
     editor.reads("The earlier version is in force again.")

@@ -77,6 +77,7 @@ ROUTES: Mapping[str, PageRoute] = {
     "placements": PageRoute(show=placement.placements),
     "placement": PageRoute(show=placement.placement, change=placement.change_placement),
     "results": PageRoute(show=results.results, change=results.decide),
+    "row-versions": PageRoute(show=row_versions.row_versions),
     "card": PageRoute(show=card.card),
     "public-card": PageRoute(show=card.public_card, is_public=True),
     "proposals": PageRoute(show=proposals.proposals, change=proposals.begin),

@@ -18,7 +18,7 @@ from penchant_desk.drafts import (
 )
 from penchant_desk.pieces import piece_tiles
 from penchant_desk.problems import PageProblem, invalid
-from penchant_desk.rows.stored import rows_and_settings
+from penchant_desk.rows.stored import list_rows
 from penchant_desk.site import MAX_ID_LENGTH, DeskPage, PageVisit, Redirect, faults_of
 
 MAX_CHOSEN = 100
@@ -54,7 +54,7 @@ async def change_chosen(visit: PageVisit) -> DeskPage | Redirect:
     Raises:
         PageProblem: none is chosen, or too many are, or nothing is to be done with them.
     """
-    form = visit.form
+    form, settings = visit.form, await visit.client.send(operations.get_settings(visit.source))
     ids = list(dict.fromkeys(form.all("shown" if form.text("all") else "id")))
     do = form.text("do")
     if not ids:
@@ -64,7 +64,9 @@ async def change_chosen(visit: PageVisit) -> DeskPage | Redirect:
     if do not in {"row", "hide", "show"}:
         raise invalid("Found nothing that can be done; open the page anew.")
     try:
-        return await (_make_row(visit, ids) if do == "row" else _hide(visit, ids, is_hidden=do == "hide"))
+        if do == "row":
+            return await _make_row(visit, ids)
+        return await _hide(visit, settings, ids, is_hidden=do == "hide")
     except ServiceError as error:
         if error.code not in _REFUSALS:
             raise
@@ -73,7 +75,7 @@ async def change_chosen(visit: PageVisit) -> DeskPage | Redirect:
 
 async def _make_row(visit: PageVisit, ids: Sequence[str]) -> Redirect:
     """Keep a row of some pieces, in their order, in a draft, and lead to it."""
-    rows, _ = await rows_and_settings(visit)
+    rows = {each["name"] for each in (await visit.client.send(list_rows(visit.source)))["placements"]}
     title = visit.form.text("title").strip()[:MAX_TITLE] or "Picked by hand"
     name = _free_name(title, rows)
     into = visit.form.text("into") or own_draft(visit, name)
@@ -90,9 +92,8 @@ def _free_name(title: str, taken: Collection[str]) -> str:
     return next(each for each in numbered if each not in taken)
 
 
-async def _hide(visit: PageVisit, ids: Sequence[str], *, is_hidden: bool) -> DeskPage:
+async def _hide(visit: PageVisit, settings: Settings, ids: Sequence[str], *, is_hidden: bool) -> DeskPage:
     """Put pieces on the blacklist, or take them off it, as one change; show which, and what undoes it."""
-    settings = await visit.client.send(operations.get_settings(visit.source))
     into = chosen_draft(visit, settings)
     listed = await list_in_draft(visit, into, "blacklist")
     # Of those that were hidden before the undo brings none back.

@@ -41,16 +41,14 @@ from penchant_desk.rows.stored import (
     rows_and_settings,
     version_of,
 )
-from penchant_desk.rows.words import KIND_WORDS, difference_in_words, quota_words
+from penchant_desk.rows.words import KIND_WORDS, difference_in_words, new_row_in_words, quota_words
 from penchant_desk.site import DeskPage, PageVisit, Redirect, Section, faults_of
 
 NEW: Mapping[str, Any] = {"kind": "recommendations", "rotation": 0.1, "fallback": "popular"}
 """What a new row begins with: no variant, since nobody has asked for an experiment."""
 STRANGER = "a stranger"
-MAX_VERSIONS = 10
-"""Versions that the page shows."""
-MAX_ROWS, MAX_KEPT_VERSIONS = 100, 100
-"""Rows of a source, and versions of each that the service keeps."""
+MAX_ROWS = 100
+"""Rows of a source."""
 MAX_NAME = 55
 """Characters of the name of a row."""
 STORING = frozenset({"publish", "draft", "compare", "schedule"})
@@ -374,15 +372,15 @@ class _RowPage:
             # What the form was made from: that of one which is shown again stays, so that no change is lost to it.
             "seen": form.text("seen") or version_of(self._rows, name),
             "is_live": bool(versions),
-            "versions": versions[:MAX_VERSIONS],
-            "most_versions": MAX_KEPT_VERSIONS,
             "differences": difference_in_words(live, row.members, LABELS) if versions else [],
-            "changed_by": _changes(versions[: MAX_VERSIONS + 1]),
             "stopped": sorted(stopped),
             "tried": self._tried,
             "people": people,
             "titles": [each.label for each in titles.titles],
             "preview": row.preview,
+            "introduction": []
+            if versions or row.preview is None or row.preview.faults
+            else new_row_in_words(row.members, self._tried["as"] or STRANGER),
             "theirs": theirs,
             "who": who,
             "zone": row.context.zone,
@@ -518,12 +516,3 @@ def _undo(versions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     shared = {"name": versions[0]["name"], "seen": versions[0]["version"]} if versions else {}
     step = {"back": versions[1]["version"]} if len(versions) > 1 else {"do": "delete"}
     return shared | step if versions else {}
-
-
-def _changes(versions: Sequence[Mapping[str, Any]]) -> dict[int, list[str]]:
-    """Return what each version changed of the one before it, in words."""
-    older: list[Any] = [*(each["placement"] for each in versions[1:]), None][: len(versions)]
-    return {
-        each["version"]: ["made"] if before is None else difference_in_words(before, each["placement"], LABELS)
-        for each, before in zip(versions, older, strict=True)
-    }

@@ -49,6 +49,25 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+_OF_PERSON = {"recommendations", "because", "keyword", "again"}
+"""Kinds that are another list for each person."""
+
+
+def new_row_in_words(members: Mapping[str, Any], person: str) -> list[str]:
+    """Return what a row is that is not in force yet: its kind, what it is held to, and for whom it is shown."""
+    kind = KIND_WORDS[members["kind"]]
+    held = [filter_words(members["filter"])] if members.get("filter") else []
+    if members.get("catalogs"):
+        held.insert(0, f"in {' or '.join(members['catalogs'])}")
+    is_personal = members["kind"] in _OF_PERSON or members.get("order") == "personal"
+    whom = f"each person has a list of their own; this is what {person} sees" if is_personal else "everybody sees this"
+    return [
+        f"A new row, “{kind.name}”: {kind.sentence}",
+        f"Held to pieces {', and '.join(held)}." if held else "Held to nothing: any piece may stand in it.",
+        f"For whom: {whom}.",
+    ]
+
+
 def difference_in_words(before: Mapping[str, Any], after: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
     """Return which members of a placement, or settings, differ, by their labels; what is short with its values."""
     return [
