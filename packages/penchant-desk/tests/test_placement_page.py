@@ -8,11 +8,13 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from clocks import DAY_CLOCK, DAY_S, SetClock
 from factories import piece
 from filters_reference import ATTRIBUTES
+from penchant.settings import NodeSettings
 from penchant_rows.model import PlacementKind
 from placements_given import PLACEMENTS
-from serving import Service
+from serving import Applications, Service
 from strategies import examples
 from visitors import HOME, Visitor, fields_of, text_of, words
 
@@ -130,7 +132,7 @@ def test_a_published_change_is_undone_from_its_notice(visitor: Visitor, filled: 
 def test_a_version_of_the_list_of_changes_is_put_in_force_again(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
     put(filled, kind="popular", diversity=0.5)
-    page = visitor.get("versions", source="s", name="home")
+    page = visitor.get("row-versions", source="s", name="home")
     told = words(page, "versions")
 
     number = re.findall(r'name="back" value="(\d+)"', page.text)[0]
@@ -144,8 +146,8 @@ def test_a_version_of_the_list_of_changes_is_put_in_force_again(visitor: Visitor
 def test_a_row_has_a_tab_of_its_versions_and_one_that_is_not_there_has_none(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
 
-    assert f"{HOME}/versions?source=s&amp;name=home" in visitor.get("placement", source="s", name="home").text
-    assert visitor.get("versions", source="s", name="away").status_code == 404
+    assert f"{HOME}/row-versions?source=s&amp;name=home" in visitor.get("placement", source="s", name="home").text
+    assert visitor.get("row-versions", source="s", name="away").status_code == 404
 
 
 def test_the_preview_of_a_new_row_says_what_it_is_and_not_that_all_is_new(visitor: Visitor, filled: Service) -> None:
@@ -159,7 +161,7 @@ def test_the_preview_of_a_new_row_says_what_it_is_and_not_that_all_is_new(visito
     assert "A new row, “For a person”: What fits what each one liked, best first. Held to nothing" in plain
     assert "this is what a stranger sees" in plain
     assert not re.search(r"\bnew\b|change place|same as now", plain.partition("fit")[2])
-    assert "A new row, “Newest”: What came in last. Held to pieces in kino, and language is one of cy." in held
+    assert "A new row, “Newest”: What came in last. Held to pieces in kino, and language is cy." in held
     assert "everybody sees this" in held
 
 
@@ -483,3 +485,23 @@ def test_a_placement_goes_through_its_page_unchanged_to_the_last_byte(
     answer = visitor.fill(page, PAGE, do="publish")
 
     assert (answer.status_code, filled.get("/s/placements/home").content) == (303, before)
+
+
+def test_a_row_has_its_rate_and_trend_beside_it_from_the_second_day_on(
+    applications: Applications, settings: NodeSettings
+) -> None:
+    clock = SetClock(DAY_CLOCK())
+    with applications.service(settings, clock) as service:
+        service.submit("s", piece("a", "x"), piece("b", "x"))
+        put(service, kind="new")
+        pages = []
+        for _ in range(2):
+            shown = service.get("/s/placements/home/list?user=kim")
+            seen = {"listId": shown.headers["x-penchant-list"], "content": ["a", "b"]}
+            reported = service.post("/s/impressions", json=[seen])
+            assert reported.status_code == 202, reported.text
+            visitor = Visitor(service, service.key)
+            pages.append([visitor.get(page, source="s", name="home").text for page in ("placement", "placements")])
+            clock.now += DAY_S
+
+    assert [["of 100 opened" in text_of(page) for page in each] for each in pages] == [[False] * 2, [True] * 2]

@@ -60,6 +60,9 @@ MAX_HTML_BYTES = 60_000
 Opening = Callable[..., Window]
 
 
+PHONE = {"width": 390, "height": 844}
+
+
 @pytest.fixture(scope="module")
 def picture_host() -> Iterator[PictureHost]:
     with PictureHost() as started:
@@ -168,6 +171,21 @@ def test_the_navigation_is_folded_on_a_phone_without_scripts(opening: Opening) -
 
     assert not folded
     page.wait_for_url(re.compile("placements"))
+
+
+@pytest.mark.parametrize("query", ({"name": "row"}, {}))
+def test_the_page_of_a_row_is_at_most_three_screens_of_a_phone(opening: Opening, query: dict[str, str]) -> None:
+    window = opening(java_script_enabled=False, viewport=PHONE)
+    page = window.open("placement", source="works", **query)
+    field = page.get_by_label("Catalogs")
+    height, folded = page.evaluate("() => document.documentElement.scrollHeight"), field.is_visible()
+
+    page.get_by_label("Open Which pieces may stand in it?").check()
+    opened = field.is_visible()
+    page.get_by_role("button", name="Show", exact=True).click()
+
+    assert height <= 3 * PHONE["height"]
+    assert (folded, opened, field.is_visible()) == (False, True, True)
 
 
 def test_the_whitelist_is_ordered_by_dragging(opening: Opening, server: Server) -> None:

@@ -26,6 +26,7 @@ from penchant_desk.pages import (
 from penchant_desk.problems import NOT_SIGNED_IN, PageProblem, own_problem, problem_of_service, unknown_page
 from penchant_desk.requests import PageRequest, PageResponse, Receive, Scope, Send
 from penchant_desk.rows import card, choices, placement, proposals, results
+from penchant_desk.rows import versions as row_versions
 from penchant_desk.sessions import ANYBODY, DeskSession, Entrance
 from penchant_desk.signing import session_of
 from penchant_desk.site import DeskPage, DeskSite, PageHandler, PageVisit, Redirect

@@ -41,6 +41,7 @@ from penchant_desk.rows.stored import (
     rows_and_settings,
     version_of,
 )
+from penchant_desk.rows.trends import RowTrend, row_trends
 from penchant_desk.rows.words import KIND_WORDS, difference_in_words, new_row_in_words, quota_words
 from penchant_desk.site import DeskPage, PageVisit, Redirect, Section, faults_of
 
@@ -87,9 +88,12 @@ class RowForm:
 
 async def placements(visit: PageVisit) -> DeskPage:
     """Show the rows of a source."""
-    (rows, settings), who = await asyncio.gather(rows_and_settings(visit), names_of_people(visit))
+    (rows, settings), who, trends = await asyncio.gather(
+        rows_and_settings(visit), names_of_people(visit), row_trends(visit)
+    )
     values = {
         "source": visit.source,
+        "trends": trends,
         "rows": [(each, KIND_WORDS[each["placement"]["kind"]]) for each in rows.values()],
         "most": MAX_ROWS,
         "who": who,
@@ -328,6 +332,11 @@ class _RowPage:
             return ()
         return (await self._visit.client.send(flows.placement_results(self._visit.source, name))).stopped
 
+    async def _trend(self, name: str) -> RowTrend | None:
+        """Return how a row fares, where its page is opened; a form that is sent again and again counts nothing."""
+        is_opened = name in self._rows and self._visit.request.method != "POST"
+        return (await row_trends(self._visit)).get(name) if is_opened else None
+
     async def _people(self) -> Sequence[str]:
         """Return some people who did something lately; none where the plan lists nobody."""
         if not self._visit.may("interactionsListing"):
@@ -343,11 +352,12 @@ class _RowPage:
         if row.faults and row.preview is None:
             # The JSON stays as it was typed until the fields say a row.
             row = replace(row, json=form.text("json") or row.json, json_seen=form.text("json-seen"))
-        versions, stopped, people, who, listing, titles, conditions = await asyncio.gather(
+        versions, stopped, people, who, trend, listing, titles, conditions = await asyncio.gather(
             self._versions(name),
             self._stopped(name),
             self._people(),
             names_of_people(visit),
+            self._trend(name),
             visit.client.send(request_of("GET", "/{source}/drafts", JSON, visit.source)),
             visit.client.send(operations.list_titles(visit.source)),
             condition_choices(visit, self._settings, row.texts),
@@ -376,6 +386,8 @@ class _RowPage:
             "stopped": sorted(stopped),
             "tried": self._tried,
             "people": people,
+            "trend": trend,
+            "opened": form.all("open"),
             "titles": [each.label for each in titles.titles],
             "preview": row.preview,
             "introduction": []
