@@ -7,7 +7,7 @@ import pytest
 
 from factories import piece
 from serving import Service
-from visitors import HOME, Visitor, fields_of, text_of
+from visitors import HOME, Visitor, fields_of, text_of, words
 
 CHOSEN = f"{HOME}/chosen"
 
@@ -104,3 +104,20 @@ def test_a_row_is_made_of_what_no_row_showed(visitor: Visitor, filled: Service) 
 
     assert "found just now" in text_of(page.text)
     assert dict(fields_of(row.text, f"{HOME}/placement"))["title"] == "Not seen lately"
+
+
+def test_what_was_played_most_from_rows_is_named_with_how_often(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/placements/home", json={"kind": "new"})
+    for user, played in (("kim", "a"), ("lee", "a"), ("ann", "b")):
+        shown = filled.get(f"/s/placements/home/list?user={user}").headers["x-penchant-list"]
+        assert filled.post("/s/impressions", json=[{"listId": shown, "content": ["a", "b"]}]).status_code == 202
+        event = {"userId": user, "type": "Play", "contentId": played, "listId": shown}
+        assert filled.post("/s/interactions", json=[event]).status_code == 200
+
+    page = visitor.get("health", source="s")
+
+    assert filled.get("/s/health").json()["mostPlayed"] == [
+        {"id": "a", "played": 2, "shown": 3},
+        {"id": "b", "played": 1, "shown": 3},
+    ]
+    assert "2 of 3 times played" in words(page, "played")

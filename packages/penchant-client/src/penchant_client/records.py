@@ -199,6 +199,14 @@ class UnseenFinding(Record, frozen=True, kw_only=True):
     shown: int
 
 
+class PlayedFinding(Record, frozen=True, kw_only=True):
+    """How often a piece was played from placements, and how often they showed it."""
+
+    id: str
+    played: int
+    shown: int
+
+
 class CategoryTells(Record, frozen=True, kw_only=True):
     """How many times as alike pieces that one person likes are, by the keywords of a category alone."""
 
@@ -270,6 +278,7 @@ class CatalogueFindings(Record, frozen=True, kw_only=True, rename="camel", omit_
     keywords: KeywordFindings | None = None
     unreached: UnreachedFinding | None = None
     unseen: UnseenFinding | None = None
+    most_played: Sequence[PlayedFinding] = ()
     likes: LikeFindings
 
 

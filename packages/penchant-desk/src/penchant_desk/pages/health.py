@@ -162,4 +162,5 @@ def _examples(findings: CatalogueFindings) -> list[str]:
     """Return the pieces that the page names."""
     lonely = () if findings.keywords is None else findings.keywords.lonely.examples
     unreached = () if findings.unreached is None else findings.unreached.examples
-    return [*lonely, *unreached, *(() if findings.unseen is None else findings.unseen.examples)]
+    unseen = () if findings.unseen is None else findings.unseen.examples
+    return [*lonely, *unreached, *unseen, *(each.id for each in findings.most_played)]

@@ -1,6 +1,7 @@
 """Outcomes of placements: what they showed by day and by piece, what came of it, and what none of them showed."""
 
 import asyncio
+import heapq
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from penchant.findings import EXAMPLES, unseen_pieces
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service import Services
-from penchant.service.outcomes import DayOutcomes, ListOpenings, OutcomeCounts, UnseenPieces
+from penchant.service.outcomes import DayOutcomes, ListOpenings, OutcomeCounts, PlayedPiece, UnseenPieces
 from penchant.storage import SourceHead
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.model import DAY_MS, InteractionType
@@ -29,6 +30,8 @@ MAX_SEEN_SOURCES = 8
 SEEN_LIFE_S = 900.0
 SEEN_WAIT_S = 0.05
 """How long a request waits for them; a small source's are there by then."""
+MOST_PLAYED = 10
+"""Pieces that are named as those that were played most from rows."""
 MAX_OPENERS = 3
 """Rows that are named with what came of them."""
 _PLAYED = (InteractionType.PLAY.code, InteractionType.WATCH.code)
@@ -100,7 +103,11 @@ class PlacementOutcomes:
     async def unseen(self, view: View) -> UnseenPieces | None:
         """Return what of the catalogue no row showed, as `seen` tells."""
         seen = await self.seen(view)
-        return None if seen is None else UnseenPieces(seen.since, seen.unseen_count, seen.unseen, len(seen.pieces))
+        if seen is None:
+            return None
+        played = [PlayedPiece(name, each.played, each.shown) for name, each in seen.pieces.items() if each.played]
+        most_played = heapq.nsmallest(MOST_PLAYED, played, key=lambda each: (-each.played, each.shown, each.id))
+        return UnseenPieces(seen.since, seen.unseen_count, seen.unseen, len(seen.pieces), most_played)
 
     async def by_day(self, head: SourceHead, first: int, last: int) -> list[DayOutcomes]:
         """Return what each row showed on each of some days, and what came of it."""

@@ -42,11 +42,16 @@ class ShownPiece(NamedTuple):
     piece_id: str
 
 
+PLAYS = 1 << InteractionType.PLAY.code | 1 << InteractionType.WATCH.code
+"""The bits of the types of interaction by which a piece is played."""
+
+
 class ShownCount(NamedTuple):
-    """How often lists showed a piece, and how often that led to something."""
+    """How often lists showed a piece, how often that led to something, and how often to its being played."""
 
     shown: int
     successes: int
+    played: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,15 +188,15 @@ class ImpressionStore:
             .subquery()
         )
         has_led = (newest.c.led_to.op("&")(SUCCESSES) != 0) & ~newest.c.repeated
-        statement = select(newest.c.piece_id, func.count(), func.sum(case((has_led, 1), else_=0))).group_by(
-            newest.c.piece_id
-        )
+        was_played = (newest.c.led_to.op("&")(PLAYS) != 0) & ~newest.c.repeated
+        counts = [func.sum(case((each, 1), else_=0)) for each in (has_led, was_played)]
+        statement = select(newest.c.piece_id, func.count(), *counts).group_by(newest.c.piece_id)
         with self._transactions.read() as connection:
             rows = connection.execute(statement).all()
             total = sum(row[1] for row in rows)
             oldest = connection.execute(select(func.min(newest.c.list_key))).scalar() if total == limit else None
         begun = since if oldest is None else made_at_of(oldest)
-        return ShownCounts(since=begun, pieces={row[0]: ShownCount(int(row[1]), int(row[2])) for row in rows})
+        return ShownCounts(since=begun, pieces={row[0]: ShownCount(*map(int, row[1:])) for row in rows})
 
     def count_by_day(
         self, source_id: int, incarnation: int, days: tuple[int, int], kinds: Sequence[int], *, limit: int

@@ -29,6 +29,7 @@ from penchant.wire.catalogue_answers import (
     LikeFindings,
     LonelyFinding,
     OnceFinding,
+    PlayedFinding,
     RowShare,
     TellingFall,
     TypeShare,
@@ -229,6 +230,7 @@ def findings_answer(
         keywords=None if findings.vocabulary is None else _keyword_findings(findings.vocabulary),
         unreached=None if unreached is None else _unreached_finding(unreached),
         unseen=None if unseen is None else _unseen_finding(unseen),
+        most_played=() if unseen is None else [PlayedFinding(**each._asdict()) for each in unseen.most_played],
         likes=_like_findings(view, findings, standing, fall),
     )
 

@@ -26,13 +26,25 @@ class DayOutcomes(NamedTuple):
     counts: OutcomeCounts
 
 
+class PlayedPiece(NamedTuple):
+    """How often lists showed a piece, and how often it was played from them."""
+
+    id: str
+    played: int
+    shown: int
+
+
 class UnseenPieces(NamedTuple):
-    """How many pieces that may be shown no list showed since a moment, some of them, and how many were shown."""
+    """How many pieces that may be shown no list showed since a moment, some of them, and how many were shown.
+
+    ``most_played`` are those that were played most from lists since then, the first one most.
+    """
 
     since: int
     total: int
     pieces: Sequence[str]
     shown: int
+    most_played: Sequence[PlayedPiece] = ()
 
 
 class ListOpenings(NamedTuple):

@@ -226,6 +226,14 @@ class UnseenFinding(Record, Generic[Moment], frozen=True, kw_only=True):
     shown: int
 
 
+class PlayedFinding(Record, frozen=True, kw_only=True):
+    """How often a piece was played from placements, and how often they showed it."""
+
+    id: str
+    played: int
+    shown: int
+
+
 class KeywordFindings(Record, frozen=True, kw_only=True, rename="camel"):
     """What was found about keywords; where there are too many, ``complete`` is false: of the first ``count``."""
 
@@ -308,6 +316,7 @@ class CatalogueFindings(Record, Generic[Moment], frozen=True, kw_only=True, rena
     keywords: KeywordFindings | None = None
     unreached: UnreachedFinding | None = None
     unseen: UnseenFinding[Moment] | None = None
+    most_played: Sequence[PlayedFinding] = ()
     likes: LikeFindings
 
 

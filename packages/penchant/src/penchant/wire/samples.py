@@ -137,6 +137,7 @@ SAMPLES: Mapping[str, Any] = {
         },
         "unreached": {"count": 1, "examples": ["gravity"], "lists": 3, "of": 3, "done": True},
         "unseen": {"count": 1, "examples": ["alien"], "since": MOMENT, "shown": 1},
+        "mostPlayed": [{"id": "heat", "played": 12, "shown": 40}],
         "likes": {
             "count": 1200,
             "pending": 3,
