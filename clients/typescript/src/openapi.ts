@@ -1169,7 +1169,7 @@ export interface paths {
         };
         /**
          * What was found by now about the catalogue, and what likes say of its keywords.
-         * @description What was found out by now about the catalogue, at a `version`, `madeAt` last: keywords used once or written in several ways (`examples`: up to 50), categories whose weights are all equal, pieces without a neighbour (`lonely`) or in no list of 30 (`unreached`), pieces that no placement showed in seven days (`unseen`), and what `likes` say of keywords. A request waits half a second for findings that are being made, with `wait=false` not at all; until `done` it is asked again. What is not found yet is left out. Needs the scope `read`. Not for browser keys.
+         * @description What was found out by now about the catalogue, at a `version`, `madeAt` last: keywords used once or written in several ways (`examples`: up to 50), categories whose weights are all equal, pieces without a neighbour (`lonely`) or in no list of 30 (`unreached`), pieces that no placement showed in seven days (`unseen`), those most played from placements then (`mostPlayed`), and what `likes` say of keywords. While findings are being made, which is until `done`, those of before are answered, also after a restart, with the `version` and `madeAt` that they had; where there are none, a request waits half a second, with `wait=false` not at all, and what is not found yet is left out. Needs the scope `read`. Not for browser keys.
          */
         get: operations["sourceHealth"];
         put?: never;
@@ -2773,6 +2773,8 @@ export interface components {
             unreached?: components["schemas"]["UnreachedFinding"] | null;
             /** @default null */
             unseen?: components["schemas"]["UnseenFinding"] | null;
+            /** @default [] */
+            mostPlayed?: components["schemas"]["PlayedFinding"][];
             likes: components["schemas"]["LikeFindings"];
         } & {
             [key: string]: unknown;
@@ -2878,6 +2880,19 @@ export interface components {
             examples: string[];
             /** Format: date-time */
             since: string;
+            /** Format: int64 */
+            shown: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlayedFinding
+         * @description How often a piece was played from placements, and how often they showed it.
+         */
+        PlayedFinding: {
+            id: string;
+            /** Format: int64 */
+            played: number;
             /** Format: int64 */
             shown: number;
         } & {
@@ -18515,6 +18530,13 @@ export interface operations {
                      *         "since": "2026-11-21T08:15:30.123Z",
                      *         "shown": 1
                      *       },
+                     *       "mostPlayed": [
+                     *         {
+                     *           "id": "heat",
+                     *           "played": 12,
+                     *           "shown": 40
+                     *         }
+                     *       ],
                      *       "likes": {
                      *         "count": 1200,
                      *         "pending": 3,
