@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from acceptance.processes import wait_until
 from factories import piece
 from penchant.bootstrap import web_application
 from penchant.model import Scope
+from penchant.service.health_reports import FINDINGS_FOLDER, FindingsFiles
 from penchant.settings import NodeSettings
 from serving import Applications, PromptClient, Service
 
@@ -361,6 +363,19 @@ def test_findings_of_before_are_answered_while_others_are_made_also_by_another_p
     assert (state(again), state(later)) == (state(before), state(before))
     assert (again["done"], later["done"], after["version"]) == (False, False, before["version"] + 1)
     assert after["keywords"]["lonely"]["count"] == 0
+
+
+def test_what_was_found_about_a_source_goes_with_it(applications: Applications, settings: NodeSettings) -> None:
+    with applications.service(settings) as service, service.opened_storage() as storage:
+        folder, counts = Path(service.settings.data) / FINDINGS_FOLDER, []
+        service.submit("s", piece("a", "x"))
+        findings(service)
+        for _ in range(2):
+            FindingsFiles(folder).keep_only(storage.sources.list_large(0))
+            counts.append(len(list(folder.iterdir())))
+            service.delete("/s?confirm=s")
+
+    assert counts == [1, 0]
 
 
 def test_days_tell_what_people_did_and_were_shown(filled: Service) -> None:

@@ -72,3 +72,9 @@ def test_without_placements_the_page_is_empty_and_without_the_plan_for_them_it_i
     assert "no placement yet" in text_of(visitor.get("front", source="s").text)
     assert "front page" not in text_of(basic.get("user", source="s", id="kim").text)
     assert "front page" in text_of(visitor.get("user", source="s", id="kim").text)
+
+
+def test_a_row_without_pieces_says_so(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/placements/nowhere", json={"kind": "new", "catalogs": ["nowhere"]})
+
+    assert "No piece stands in it now" in text_of(visitor.get("front", source="s", placement="nowhere").text)
