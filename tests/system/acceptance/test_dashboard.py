@@ -11,6 +11,7 @@ import pytest
 
 import penchant.demo
 from acceptance.browsers import SCHEMES, Pages, PictureHost, Window, look_at, violations
+from acceptance.processes import wait_until
 from acceptance.servers import Server, command
 from shown import show_lists
 
@@ -187,6 +188,23 @@ def test_the_page_of_a_row_is_at_most_three_screens_of_a_phone(opening: Opening,
 
     assert height <= 3 * PHONE["height"]
     assert (folded, opened, field.is_visible()) == (False, True, True)
+
+
+def test_a_row_is_made_of_what_no_row_showed_in_three_clicks_from_health(opening: Opening, server: Server) -> None:
+    window = opening(java_script_enabled=False)
+    wait_until(lambda: 'id="unseen"' in window.fetched(window.address("health", source="works")).decode(), every_s=0.5)
+    page = window.open("health", source="works")
+    shelf = page.get_by_role("region", name="Pieces that no row showed")
+
+    shelf.get_by_label("All of these").check()
+    shelf.get_by_role("button", name="Make a row").click()
+    page.get_by_role("button", name="Publish", exact=True).click()
+
+    page.get_by_text("Published").first.wait_for()
+    made = server.client.get("/works/placements/not%20seen%20lately").json()
+    server.client.delete("/works/placements/not%20seen%20lately")
+    assert (made["kind"], made["title"]) == ("picks", "Not seen lately")
+    assert len(made["content"]) > 10
 
 
 def test_the_whitelist_is_ordered_by_dragging(opening: Opening, server: Server) -> None:
