@@ -44,7 +44,7 @@ PAGES: Pages = {
     "front-pictures": ("front", {"source": "gallery"}),
     "front-made-up": ("front", {"source": "works", "likes": "Dune"}),
     "results": ("results", {"source": "works", "name": "row"}),
-    "versions": ("versions", {"source": "works", "name": "row"}),
+    "row-versions": ("row-versions", {"source": "works", "name": "row"}),
     "proposals": ("proposals", {"source": "works"}),
     "proposal": ("proposal", {"source": "works", "name": "spring", "look": "1"}),
     "settings": ("settings", {"source": "works"}),
