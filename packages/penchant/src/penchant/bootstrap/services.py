@@ -171,15 +171,16 @@ def wire(
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     lists = Lists(database, inputs, AnswerCache(limit_bytes=settings.answer_memory_bytes))
     words = KeywordTasks(database, KeywordWriter(database.storage))
+    admission = _admission(current, views, database.loads)
     return Services(
         current=current,
         clock=present,
         metrics=metrics,
         database=database,
-        admission=_admission(current, views, database.loads),
+        admission=admission,
         views=views,
         access=_access(database, current, rates, metrics, present),
-        usage=Usage(database, data_folder(settings), clock=present),
+        usage=Usage(database, data_folder(settings), clock=present, is_alone=admission.is_alone),
         content=Content(database, views, metrics, current, words),
         people=People(database, views, metrics, cache=people_cache, clock=present),
         lists=lists,

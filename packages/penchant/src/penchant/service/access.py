@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import secrets
 import string
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any, TypeAlias
@@ -75,15 +75,24 @@ class Access:
     address_rate: int = DEFAULT_ADDRESS_RATE
     requests_per_month: int | None = None
     grant: "Grant | None" = None
+    leaves: set[Hashable] = field(default_factory=set, init=False, repr=False, compare=False)
+    """What it was found to be allowed: a key that changes is another record."""
     is_browser: bool = field(init=False)
     """Whether this is a browser key: for pages of its origins, and for people who are signed."""
     sees: tuple[bool, bool] = field(init=False)
     """Which of the rights it has that change what an answer says: pages see what is public, keys that read pieces."""
 
+    counter: int = field(init=False)
+    """The number under which recommendation answers are counted: a browser key's apart from its account's."""
+    quota: int | None = field(init=False)
+    """How many recommendation answers a month may be counted there; ``None`` for any number."""
+
     def __post_init__(self) -> None:
         """Work out once what every request asks."""
         object.__setattr__(self, "is_browser", bool(self.origins))
         object.__setattr__(self, "sees", (self.is_browser, Scope.READ in self.scopes))
+        object.__setattr__(self, "counter", key_counter(self.key_id) if self.is_browser else self.account_id)
+        object.__setattr__(self, "quota", self._quota())
 
     @property
     def bypasses_review(self) -> bool:
@@ -106,14 +115,7 @@ class Access:
             return Role.ADMIN
         return Role.EDITOR if Scope.WRITE in self.scopes else Role.VIEWER
 
-    @property
-    def counter(self) -> int:
-        """The number under which recommendation answers are counted: a browser key's apart from its account's."""
-        return key_counter(self.key_id) if self.is_browser else self.account_id
-
-    @property
-    def quota(self) -> int | None:
-        """How many recommendation answers a month may be counted there; ``None`` for any number."""
+    def _quota(self) -> int | None:
         whole = self.plan.recommendations_per_month
         if not self.is_browser:
             return whole

@@ -55,12 +55,21 @@ Slot = tuple[int, int]
 class Usage:
     """Counts recommendation answers per account and UTC month, and holds the monthly quota.
 
-    ``folder`` is the data folder. A worker that is killed loses no counts, unless it was just counting them into
+    ``folder`` is the data folder; ``is_alone`` says whether a request is the first one in this turn of the event loop.
+    A worker that is killed loses no counts, unless it was just counting them into
     the database: those, a second's at most, are forgotten rather than counted twice.
     """
 
-    def __init__(self, database: AsyncStorage, folder: Path, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        database: AsyncStorage,
+        folder: Path,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        is_alone: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._database = database
+        self._is_alone = is_alone
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
@@ -131,6 +140,9 @@ class Usage:
             self._given[slot] += answers
             return
         self._add(slot, answers)
+        # Most requests are the only ones of their turn: nothing has to be done at its end.
+        if self._is_alone():
+            return
         if not self._given:
             asyncio.get_running_loop().call_soon(self._count_given)
         self._given[slot] = 0

@@ -7,9 +7,11 @@
 In `_serve` an error of whatever kind becomes a problem. `penchant.web.resource` has the order of checks from there on.
 """
 
+import functools
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -31,7 +33,7 @@ from penchant.web.mounts.applications import DASHBOARD_PATH, MountedApplication,
 from penchant.web.mounts.mounting import AgentsMount, mounted
 from penchant.web.operations import Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
-from penchant.web.query import RESERVED_SEGMENT, decode_component, is_plain, parse_query
+from penchant.web.query import RESERVED_SEGMENT, PathParameters, decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
 from penchant.web.relay import Relay
 from penchant.web.resource import Resource
@@ -143,19 +145,14 @@ class Application:
         Raises:
             MalformedPath, MalformedRequest, UnknownRoute: there is none.
         """
-        # Matched while it is encoded: a %2F inside an id is no separator.
-        raw_path = exchange.scope["raw_path"].partition(b"?")[0].decode("latin-1")
-        # All segments are checked before a route is looked for: a malformed path is 400, also where it is none of ours.
-        has_escapes = not is_plain(raw_path)
-        if has_escapes:
-            for segment in raw_path.split("/"):
-                decode_component(segment)
+        raw: bytes = exchange.scope["raw_path"]
+        find = self._routes.find if len(raw) <= MAX_REMEMBERED_PATH else self._routes.find_anew
+        raw_path, resource, path = find(raw)
         query = parse_query(exchange.scope["query_string"])
         _require_host(exchange)
-        match = self._routes.find(raw_path)
         if self._closed and exchange.access is None and raw_path.startswith(self._closed):
-            match = None
-        if match is None or match[1].get("source") == RESERVED_SEGMENT:
+            resource = None
+        if resource is None:
             if self._documents.holds(raw_path):
                 exchange.template = DOCS_PATH
                 return await self._documents.answer(exchange.scope, exchange.receive, exchange.send)
@@ -164,9 +161,6 @@ class Application:
             if raw_path.startswith(self._base_path + DASHBOARD_PATH):
                 raise UnknownRoute("The dashboard is in the package penchant-desk, and on by the setting dashboard.")
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
-        resource, path = match
-        if has_escapes:
-            path = {name: decode_component(segment) for name, segment in path.items()}
         return await resource.answer(exchange, path, query)
 
 
@@ -180,16 +174,32 @@ def _require_host(exchange: RequestExchange) -> None:
         raise MalformedRequest("The header Host is missing.")
 
 
+MAX_REMEMBERED_PATH = 200
+"""Bytes of a path that is remembered: strangers may send 60 KB."""
+MAX_REMEMBERED_PATHS = 4_096
+"""Paths that are remembered together, in some megabytes at most."""
+
+
+class FoundPath(NamedTuple):
+    """An encoded path, the resource that it leads to, if any, and its decoded parameters."""
+
+    text: str
+    resource: Resource | None
+    parameters: PathParameters
+
+
 class Routes:
     """The resources of an application by templates such as ``/{source}/content/{contentID}``, found by a path's shape.
 
     A shape is what a path has literally, with ``None`` for parameters. A segment that is literal somewhere at its place
     may also be a parameter, as a piece that is called "read" is: literals go first, from the left. A framework's router
     tries one pattern after the other: 27 us for the last of 26, this one takes 2 (D31 of docs/decisions.md).
+    ``find`` is `find_anew`, which remembers the paths of the latest requests.
     """
 
     def __init__(self, resources: Mapping[str, Resource], base_path: str = "") -> None:
         """Take the templates, which say nothing of the base path."""
+        self.find = functools.lru_cache(MAX_REMEMBERED_PATHS)(self.find_anew)
         self._base = base_path
         self._shapes: dict[tuple[str | None, ...], tuple[Resource, list[tuple[str, int]]]] = {}
         # What may stand literally at each place, from the left.
@@ -203,7 +213,27 @@ class Routes:
             for literals, literal in zip(self._literals, shape, strict=False):
                 literals.update({} if literal is None else {literal: literal})
 
-    def find(self, path: str) -> tuple[Resource, dict[str, str]] | None:
+    def find_anew(self, raw: bytes) -> FoundPath:
+        """Return what a path leads to.
+
+        Raises:
+            MalformedPath: it cannot be decoded, whether it is one of ours or not.
+        """
+        # Matched while it is encoded: a %2F inside an id is no separator.
+        path = raw.partition(b"?")[0].decode("latin-1")
+        # All segments are checked before a route is looked for.
+        has_escapes = not is_plain(path)
+        for segment in path.split("/") if has_escapes else ():
+            decode_component(segment)
+        match = self._match(path)
+        if match is None or match[1].get("source") == RESERVED_SEGMENT:
+            return FoundPath(path, None, PathParameters({}))
+        resource, values = match
+        if has_escapes:
+            values = {name: decode_component(segment) for name, segment in values.items()}
+        return FoundPath(path, resource, PathParameters(values))
+
+    def _match(self, path: str) -> tuple[Resource, dict[str, str]] | None:
         """Return the resource of an encoded path and its parameters, encoded; literals go before parameters."""
         # The base path itself names the root as its form with a slash does.
         if path == self._base:

@@ -14,7 +14,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Scope as RequestScope
 
-from penchant.errors import Fault, InvalidInput, MalformedPath, NotInBrowsers, invalid_parameter
+from penchant.errors import InvalidInput, MalformedPath, NotInBrowsers, invalid_parameter
 from penchant.live.views import View
 from penchant.model import BROWSER_SCOPES, Feature, Scope, SourceSettings
 from penchant.service import Services
@@ -28,6 +28,7 @@ from penchant.web.parameters import AT, MIN_VERSION
 from penchant.web.problems import ProblemKind
 from penchant.web.query import (
     Parameter,
+    PathParameters,
     QueryParameters,
     Values,
     headers_of,
@@ -36,10 +37,8 @@ from penchant.web.query import (
     parse_query,
     read_parameters,
 )
-from penchant.wire import id_problem
 from penchant.wire.fields import Record
 from penchant.wire.schemas import InterfacePart
-from penchant.wire.text import source_problem
 
 KEY_HEADER = "x-api-key"
 RAW_KEY_HEADER = KEY_HEADER.encode()
@@ -120,7 +119,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     exchange: RequestExchange
     operation: "Operation"
-    path: Mapping[str, str]
+    path: PathParameters
     query: QueryParameters
     caller: AdmittedCaller | None = None
     media_type: str = ""
@@ -186,14 +185,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     def check_path(self) -> None:
         """Raise `InvalidInput` where an id in the path is longer than ids are."""
-        faults = [
-            Fault(parameter=name, detail=problem)
-            for name, text in self.path.items()
-            # Those are no ids: the order of checks or the handler has its own rule for each.
-            if name not in {"source", "type", "code"} and (problem := id_problem(text))
-        ]
-        if faults:
-            raise InvalidInput(f"The path is not acceptable: {faults[0].detail}", faults=faults)
+        if faults := self.path.faults:
+            raise InvalidInput(f"The path is not acceptable: {faults[0].detail}", faults=list(faults))
 
     def min_version(self) -> int:
         """Return the version that the read asks for, the greater where it is given both ways.
@@ -275,13 +268,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 def signed_users(headers: Headers, query: QueryParameters) -> list[str]:
     """Return the signed people of a request: of its header or, where that cannot be set, of its query."""
     return headers.getlist(USER_HEADER) or query.values(USER_PARAMETER)
-
-
-def check_source(name: str) -> None:
-    """Raise `InvalidInput` where no source can have this name."""
-    problem = source_problem(name)
-    if problem:
-        raise invalid_parameter("source", problem)
 
 
 Handler = Callable[[Call], Awaitable[Answer]]

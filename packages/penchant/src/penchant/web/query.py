@@ -16,6 +16,7 @@ from urllib.parse import unquote_to_bytes
 from starlette.datastructures import Headers
 
 from penchant.errors import Fault, InvalidInput, MalformedPath
+from penchant.wire.text import id_problem, source_problem
 
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(r"[ -$&-~]*\Z")
@@ -93,6 +94,26 @@ def decode_component(raw: str) -> str:
     if any(unicodedata.category(character) == "Cc" for character in text):
         raise MalformedPath("The path or query holds a control character, which no name or id may.")
     return text
+
+
+NO_IDS = frozenset({"source", "type", "code"})
+"""Parameters of paths that are no ids: the order of checks or the handler has its own rule for each."""
+
+
+class PathParameters(dict[str, str]):
+    """The decoded parameters of a path, with what is wrong with them: that is looked at once for all who ask for it.
+
+    ``source_problem`` is why no source can have the name, ``faults`` are those of ids that are longer than ids are.
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.source_problem = source_problem(values["source"]) if "source" in values else None
+        self.faults = tuple(
+            Fault(parameter=name, detail=problem)
+            for name, text in values.items()
+            if name not in NO_IDS and (problem := id_problem(text))
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,15 @@ from urllib.parse import quote
 from msgspec.structs import replace
 from starlette.responses import StreamingResponse
 
-from penchant.errors import NotInBrowsers, Overloaded, PenchantError, RateExceeded, Unauthenticated, WrongMethod
+from penchant.errors import (
+    NotInBrowsers,
+    Overloaded,
+    PenchantError,
+    RateExceeded,
+    Unauthenticated,
+    WrongMethod,
+    invalid_parameter,
+)
 from penchant.model import Feature, Scope
 from penchant.service.access import Access, AccessControl
 from penchant.service.lists.inclusion import OutdatedAnswer, PieceInclusion
@@ -31,12 +39,11 @@ from penchant.web.operations import (
     Operation,
     Reader,
     body_tag,
-    check_source,
     keys_of,
     signed_users,
 )
 from penchant.web.parameters import INCLUDE, NARROWING
-from penchant.web.query import QueryParameters, is_any_named
+from penchant.web.query import PathParameters, QueryParameters, is_any_named
 from penchant.web.remembering import Headers, SentAnswer, find_answer, keep_answer
 from penchant.wire import encode
 
@@ -64,7 +71,7 @@ class Resource:
             allowed.insert(allowed.index("GET") + 1, "HEAD")
         self._allow = ", ".join(allowed)
 
-    async def answer(self, exchange: RequestExchange, path: Mapping[str, str], query: QueryParameters) -> None:
+    async def answer(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> None:
         """Answer a request whose decoded path parameters and query these are.
 
         Raises:
@@ -77,7 +84,7 @@ class Resource:
         operation = checked.operation
         if operation.path != self._template:
             exchange.template = operation.path
-            path = {**path, "contentID": self._template.rpartition("/")[2]}
+            path = PathParameters({**path, "contentID": self._template.rpartition("/")[2]})
         caller = None if operation.public else await checked.admit(exchange, path, query)
         try:
             media_type, body = await _read_body(exchange, operation) if checked.reads_body else ("", b"")
@@ -125,23 +132,19 @@ class CheckedOperation:
         elif not operation.public:
             # A browser may keep it, but asks each time; what another key gets may differ.
             self.fixed_headers = {"cache-control": "private, no-cache", "vary": KEY_HEADER}
-        about = operation.about
-        self._people_in_request = about.in_request
-        self._scopes = frozenset(() if operation.scope is None else (operation.scope,))
-        self._scopes_with_people = self._scopes | frozenset(() if about.scope is None else (about.scope,))
-        self._features = () if operation.feature is None else (operation.feature,)
+        self._people_in_request = operation.about.in_request
+        self._has_source = operation.has_source
+        self._stores = operation.stores
         self._narrowing = tuple(each for each in NARROWING if each in operation.parameters)
         # The first kind needs no source, the second finds out by the read that it does anyway.
         self._looks_for_source = not (operation.creates_source or operation.finds_source)
         self._includes = INCLUDE in operation.parameters
 
-    def _reading(self, exchange: RequestExchange) -> Access | None:
-        return None if self.operation.stores else exchange.reading
-
-    async def admit(self, exchange: RequestExchange, path: Mapping[str, str], query: QueryParameters) -> AdmittedCaller:
+    async def admit(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> AdmittedCaller:
         """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
         services, operation = exchange.services, self.operation
-        access = self._reading(exchange) or exchange.access or await _authenticate(exchange)
+        reading = None if self._stores else exchange.reading
+        access = reading or exchange.access or await _authenticate(exchange)
         is_page = access.is_browser
         people = () if self._people_in_request is None else self._people_in_request(path, query)
         if is_page and people and operation.in_browsers and operation.scope in access.scopes:
@@ -156,20 +159,48 @@ class CheckedOperation:
         # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
         if operation.counted:
             exchange.counted(await services.usage.reserve(access))
-        services.access.require_tenant(access)
-        if is_page or not (self._scopes_with_people if people else self._scopes) <= access.scopes:
-            _require_leave(operation, access, people)
-        for feature in self._features:
-            services.access.require(access, feature)
-        if query.pairs and is_any_named(self._narrowing, query):
-            services.access.require(access, Feature.FILTERS)
-        if not operation.has_source:
+        narrows = bool(query.pairs) and is_any_named(self._narrowing, query)
+        # What a key may do does not change as long as it is remembered: it is found out once.
+        leave = (self, bool(people), narrows)
+        if leave not in access.leaves:
+            self._require_leave(access, people, narrows=narrows)
+            access.leaves.add(leave)
+        if not self._has_source:
             return AdmittedCaller(access=access)
         # A name that no source can have is 400 and costs no read; only then is the source looked for.
-        check_source(path["source"])
+        if path.source_problem:
+            raise invalid_parameter("source", path.source_problem)
         if not self._looks_for_source:
             return AdmittedCaller(access=access)
         return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
+
+    def _require_leave(self, access: Access, people: Collection[str], *, narrows: bool) -> None:
+        """Check what a key is limited to, given whether a request names people so far, and narrows its list.
+
+        Raises:
+            OutsideScope: it has not the scope of the operation, or of asking for people.
+            NotInBrowsers: it is a browser key, and the operation is not for pages.
+            NotATenant, FeatureNotInPlan: it is one of no account, or the plan has not the feature.
+        """
+        control, operation = AccessControl, self.operation
+        control.require_tenant(access)
+        needed = [each for each in (operation.scope, operation.about.scope if people else None) if each is not None]
+        # Of what pages may never do, a write says which scope it needs, as to any key without it, unless the row does
+        # not (interface, section 2).
+        if access.is_browser and not operation.in_browsers:
+            names_scope = operation.about is NOBODY and operation.scope is Scope.WRITE and operation.names_scope
+            needed = needed if names_scope else []
+        for scope in needed:
+            control.require_scope(access, scope)
+        if access.is_browser and not operation.in_browsers:
+            raise NotInBrowsers(
+                "A browser key is public, and this is not for pages: it is about more than the person who is signed, "
+                "or tells more than may be shown now. Ask it from your server."
+            )
+        if operation.feature is not None:
+            control.require(access, operation.feature)
+        if narrows:
+            control.require(access, Feature.FILTERS)
 
     async def answered(self, call: Call) -> Answer:
         """Return the answer of the handler as bytes, its entries with the members of pieces that the request names.
@@ -259,28 +290,6 @@ async def count_request(exchange: RequestExchange, access: Access) -> None:
                 "come through a proxy of yours, name it in the setting trusted-proxies.",
                 retry_after_s=1,
             )
-
-
-def _require_leave(operation: Operation, access: Access, people: Collection[str]) -> None:
-    """Check what a key is limited to, given the people whom a request names so far.
-
-    Raises:
-        OutsideScope: it has not the scope of the operation, or of asking for people.
-        NotInBrowsers: it is a browser key, and the operation is not for pages.
-    """
-    needed = [each for each in (operation.scope, operation.about.scope if people else None) if each is not None]
-    # Of what pages may never do, a write says which scope it needs, as to any key without it, unless the row does not
-    # (interface, section 2).
-    if access.is_browser and not operation.in_browsers:
-        names_scope = operation.about is NOBODY and operation.scope is Scope.WRITE and operation.names_scope
-        needed = needed if names_scope else []
-    for scope in needed:
-        AccessControl.require_scope(access, scope)
-    if access.is_browser and not operation.in_browsers:
-        raise NotInBrowsers(
-            "A browser key is public, and this is not for pages: it is about more than the person who is signed, or "
-            "tells more than may be shown now. Ask it from your server."
-        )
 
 
 async def _prepare(call: Call, read: Reader) -> Call:
