@@ -56,8 +56,8 @@ class Usage:
     """Counts recommendation answers per account and UTC month, and holds the monthly quota.
 
     ``folder`` is the data folder; ``is_alone`` says whether a request is the first one in this turn of the event loop.
-    A worker that is killed loses no counts, unless it was just counting them into
-    the database: those, a second's at most, are forgotten rather than counted twice.
+    A worker that is killed loses no counts, unless it was just counting them into the database: those, a second's at
+    most, are forgotten rather than counted twice.
     """
 
     def __init__(
