@@ -2,11 +2,13 @@
 
 import inspect
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -16,6 +18,12 @@ from penchant import __version__
 from penchant.hooks import Hooks
 
 SAMPLE = Path(__file__).parent / "sample"
+BRINGING = "from penchant.hooks import implementation\n@implementation\ndef {}"
+UNDESCRIBED = """operations():
+    from penchant.web.operations import NOBODY, Operation
+
+    return [Operation("GET", "/{source}/others", about=NOBODY, public=True, answer="Others")]
+"""
 IMPORTING = "from penchant.cli.importing import import_files; import_files()"
 UNFORGETTING = """
 from sqlalchemy import Column, MetaData, Table, Text
@@ -39,10 +47,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             yield running
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
+def command(*words: str, env: Mapping[str, str] = MappingProxyType({})) -> subprocess.CompletedProcess[str]:
     """Run ``penchant`` in a process that looks at its own path for packages."""
     return subprocess.run(
-        [sys.executable, "-m", "penchant", *words], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "penchant", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **env},
     )
 
 
@@ -189,11 +202,15 @@ def test_lines_of_a_package_are_exported_and_imported(
     (tmp_path / "films.ndjson").write_text(lines)
 
     # The package penchant-import brings another command of this name.
-    words = ("--data", str(server.data), "--source", "copy", str(tmp_path / "films.ndjson"))
-    imported = subprocess.run([sys.executable, "-c", IMPORTING, *words], check=False, timeout=120)
+    words = ("--data", str(server.data), str(tmp_path / "films.ndjson"), "--source")
+    imported = subprocess.run([sys.executable, "-c", IMPORTING, *words, "copy"], check=False, timeout=120)
 
     assert (lines.splitlines()[-1], imported.returncode) == ('{"greeted":"kim"}', 0)
-    assert server.client.get("/copy/hello").json()["greeted"] == lines.count("greeted")
+    assert "of packages stored" in command("import", *words, "other").stderr
+    for copy in ("copy", "other"):
+        assert server.client.get(f"/{copy}/hello").json()["greeted"] == lines.count("greeted")
+    refused = command("import", *words, "third", env={"PYTHONPATH": ""})
+    assert "No installed package has lines of greeted" in refused.stderr
     assert command(*exporting, "all").stdout.splitlines()[-1] == '{"greeted":"kim"}'
     brought(tmp_path, "from penchant_hello.plugin import lines", monkeypatch)
     assert "Two packages bring lines of greeted" in command(*exporting, "all").stderr
@@ -233,6 +250,15 @@ def test_what_is_installed_is_named(server: Server) -> None:
             "Two packages bring the table alembic_version_hello, hello_people",
         ),
         ("from penchant_hello.plugin import mount", "No package can mount /-/hello"),
+        (
+            BRINGING.format("operations(): raise KeyError('x')"),
+            "hook operations of penchant_other fails: KeyError: 'x' (",
+        ),
+        (
+            BRINGING.format("operations(): return object"),
+            "hook operations of penchant_other returns one; several are due",
+        ),
+        (BRINGING.format(UNDESCRIBED), "The operation GET /{source}/others names Others; no InterfacePart has it"),
     ),
 )
 def test_a_package_that_cannot_be_used_stops_the_start_by_its_name(

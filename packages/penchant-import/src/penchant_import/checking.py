@@ -107,6 +107,9 @@ class PlainChecks:
             return CheckedBody(pieces)
         if kind == DraftKind.INTERACTION.value:
             return self._interactions(body)
+        if kind == DraftKind.LINE.value:
+            detail = "Neither a piece nor an interaction; what a package keeps is imported where its service stores it."
+            raise _invalid_input([Fault(pointer="", detail=detail)])
         msgspec.json.decode(body)
         return CheckedBody([body])
 

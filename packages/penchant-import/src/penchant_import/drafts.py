@@ -60,6 +60,8 @@ class DraftKind(enum.Enum):
     PLACEMENT = "placement"
     DRAFT = "draft"
     PREFERENCES = "preferences"
+    LINE = "line"
+    """What a package of the service keeps, the whole line."""
 
 
 class CheckedInteraction(NamedTuple):

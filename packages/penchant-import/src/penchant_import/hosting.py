@@ -75,7 +75,7 @@ class Target(Protocol):
         """Store interactions, those of a known event id not again; return the `BatchResult`."""
 
     def put(self, kind: str, bodies: Sequence[bytes], /) -> None:
-        """Replace a list or the settings, put placements or drafts as they are, or replace people's preferences."""
+        """Replace a list, settings or people's preferences, put placements or drafts, or store lines of packages."""
 
 
 class StoredSource(Target, Protocol):

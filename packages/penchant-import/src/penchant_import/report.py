@@ -130,6 +130,7 @@ class ImportTally(msgspec.Struct, kw_only=True):
     placements: int = 0
     drafts: int = 0
     preferences: int = 0
+    lines: int = 0
     invalid_rows: int = 0
     invalid: list[InvalidRow] = []
     faults: list[RowFaults] = []
@@ -314,6 +315,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     placements: int
     drafts: int
     preferences: int
+    lines: int
     invalid_rows: int
     invalid: list[InvalidRow]
     faults: list[RowFaults]
@@ -357,13 +359,7 @@ def to_text(report: ImportReport) -> Iterator[str]:
             f"{report.source}: {amount(report.expired, 'interactions')} older than the source's retentionDays count "
             f"for nothing and go within a day{hint}"
         )
-    if report.lists or report.settings:
-        yield f"{report.source}: {amount(report.lists, 'lists')} and {report.settings} settings {verb}"
-    if report.drafts:
-        yield f"{report.source}: {amount(report.drafts, 'drafts')} {verb}"
-    if report.placements or report.preferences:
-        preferences = f"preferences of {amount(report.preferences, 'people')}"
-        yield f"{report.source}: {amount(report.placements, 'placements')} and {preferences} {verb}"
+    yield from _kept_lines(report, verb)
     if report.examples:
         yield "The first of them, as they would be stored:"
         yield from (f"  {bytes(item).decode()}" for item in report.examples)
@@ -375,6 +371,19 @@ def to_text(report: ImportReport) -> Iterator[str]:
     yield f"{amount(report.rows, 'rows')} in {report.seconds:.1f} s{rate}"
     if report.verdict is not None:
         yield from verdict_lines(report.source, report.verdict, dry_run=report.dry_run)
+
+
+def _kept_lines(report: ImportReport, verb: str) -> Iterator[str]:
+    """Yield the lines of what is neither a piece nor an interaction."""
+    if report.lists or report.settings:
+        yield f"{report.source}: {amount(report.lists, 'lists')} and {report.settings} settings {verb}"
+    if report.drafts:
+        yield f"{report.source}: {amount(report.drafts, 'drafts')} {verb}"
+    if report.placements or report.preferences:
+        preferences = f"preferences of {amount(report.preferences, 'people')}"
+        yield f"{report.source}: {amount(report.placements, 'placements')} and {preferences} {verb}"
+    if report.lines:
+        yield f"{report.source}: {amount(report.lines, 'lines')} of packages {verb}"
 
 
 def _field_lines(report: ImportReport) -> Iterator[str]:

@@ -67,6 +67,7 @@ _COUNTS = {
     DraftKind.PLACEMENT: "placements",
     DraftKind.DRAFT: "drafts",
     DraftKind.PREFERENCES: "preferences",
+    DraftKind.LINE: "lines",
 }
 """The member of the tally in which the things of each kind are counted."""
 

@@ -42,9 +42,9 @@ class Enrichment(ABC):
 
     @abstractmethod
     def rule(self, settings: "SourceSettings") -> bytes:
-        """Return by what pieces get keywords under settings, as JSON without line breaks; empty for none.
+        """Return by what pieces get keywords under settings, as a JSON object without line breaks; empty for none.
 
-        Its ``number`` is that of how they are made, from 1 on.
+        Its ``number``, from 1 on, is raised where the same rule makes other keywords of a piece than before.
         """
 
     @abstractmethod
@@ -185,6 +185,6 @@ def _line(category: str, rule: bytes) -> bytes:
 
 @functools.lru_cache(maxsize=256)
 def _key(category: str, rule: bytes) -> bytes:
-    number = msgspec.json.decode(rule)["number"]
+    number = msgspec.json.decode(rule).get("number", 1)
     digest = hashlib.blake2b(_line(category, rule), digest_size=6).hexdigest()
     return (digest if number == 1 else f"{digest}:{number}").encode()

@@ -16,7 +16,8 @@ Commands have a group of entry points of their own, ``penchant.commands`` (`penc
 importing anything, which a hook could not.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import traceback
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from penchant.errors import BrokenPackage, InvalidSettings
+from penchant.errors import BrokenPackage, InvalidSettings, PenchantError
 
 if TYPE_CHECKING:
     from penchant.enrichment import Enrichment
@@ -180,7 +181,7 @@ class Packages:
                 manager.check_pending()
             # Whatever a stranger's module raises when it is imported.
             except Exception as error:
-                raise BrokenPackage(f"The package {owner} ({entry.value}) cannot be used: {error}") from error
+                raise BrokenPackage(f"The package {owner} ({entry.value}) cannot be used: {_reason(error)}") from error
         return cls(manager)
 
     @property
@@ -195,7 +196,7 @@ class Packages:
         Raises:
             BrokenPackage: two have the same method and path.
         """
-        operations = (*own, *(each for several in self._call("operations") for each in several))
+        operations = (*own, *self._call_all("operations"))
         _require_different([f"{each.method} {each.path}" for each in operations], "the operation {}")
         return operations
 
@@ -205,7 +206,7 @@ class Packages:
         Raises:
             BrokenPackage: two have the same name.
         """
-        records = [each for several in self._call("source_settings") for each in several]
+        records = self._call_all("source_settings")
         names = [name for record in (own, *records) for name in record.__struct_encode_fields__]
         _require_different(names, "the setting {} of a source")
         return records
@@ -216,7 +217,7 @@ class Packages:
         Raises:
             BrokenPackage: two make keywords of the same category.
         """
-        enrichments = [each for several in self._call("enrich") for each in several]
+        enrichments = self._call_all("enrich")
         _require_different([each.category for each in enrichments], "the category {} of keywords")
         return enrichments
 
@@ -226,7 +227,7 @@ class Packages:
         Raises:
             BrokenPackage: two have the same name.
         """
-        kinds = [*own, *(each for several in self._call("list_kinds") for each in several)]
+        kinds = [*own, *self._call_all("list_kinds")]
         _require_different([each.name for each in kinds], "the kind of list {}")
         return kinds
 
@@ -256,7 +257,7 @@ class Packages:
         Raises:
             BrokenPackage: two have the same name.
         """
-        kinds = [each for several in self._call("lines") for each in several]
+        kinds = self._call_all("lines")
         _require_different([*own, *(kind.name for kind in kinds)], "lines of {}")
         return kinds
 
@@ -271,7 +272,7 @@ class Packages:
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""
-        return [each for several in self._call("background", services=services, election=election) for each in several]
+        return self._call_all("background", services=services, election=election)
 
     def stand_in_search(self, settings: "NodeSettings") -> "StandInSearch":
         """Return what finds stand-ins for a builder: nobody does where the settings name no machines for that.
@@ -290,18 +291,51 @@ class Packages:
         Raises:
             BrokenPackage: one has a path that another has, or that is not below ``/-/``.
         """
-        mounts = tuple(each for several in self._call("mount", settings=settings) for each in several)
+        mounts = tuple(self._call_all("mount", settings=settings))
         paths = [each.path for each in mounts]
         wrong = sorted({path for path in paths if paths.count(path) > 1 or not path.startswith("/-/")})
         if wrong:
             raise BrokenPackage(f"No package can mount {', '.join(wrong)}: another does, or it is not below /-/.")
         return mounts
 
-    def _call(self, hook: str, **arguments: Any) -> Sequence[Any]:
-        """Return what each package gives, in the order of their names."""
-        # pluggy calls those that were registered last first.
-        results: list[Any] = getattr(self._manager.hook, hook)(**arguments)
-        return results[::-1]
+    def _call(self, hook: str, **arguments: Any) -> list[Any]:
+        """Return what each package gives, in the order of their names.
+
+        Raises:
+            BrokenPackage: a hook of one fails.
+        """
+        return [result for _, result in self._called(hook, arguments)]
+
+    def _call_all(self, hook: str, **arguments: Any) -> list[Any]:
+        """Return what all packages give where each gives several; raises as `_call`."""
+        given: list[Any] = []
+        for owner, several in self._called(hook, arguments):
+            if not isinstance(several, Iterable) or isinstance(several, type):
+                raise BrokenPackage(f"The hook {hook} of {owner} returns one; several are due, such as a tuple of it.")
+            given += several
+        return given
+
+    def _called(self, hook: str, arguments: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        # One by one, as pluggy does not say whose hook has failed.
+        for each in getattr(self._manager.hook, hook).get_hookimpls():
+            owner = each.plugin.__name__
+            try:
+                result = each.function(*(arguments[name] for name in each.argnames))
+            except PenchantError:
+                raise
+            # Whatever a stranger's function raises.
+            except Exception as error:
+                raise BrokenPackage(f"The hook {hook} of {owner} fails: {_reason(error)}") from error
+            if result is not None:
+                yield owner, result
+
+
+def _reason(error: Exception) -> str:
+    """Return what an error says, and the line that raised it where it is a package's."""
+    if isinstance(error, ImportError | pluggy.PluginValidationError):
+        return str(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({frame.filename}:{frame.lineno})"
 
 
 def _require_different(names: Sequence[str], what: str) -> None:

@@ -1,7 +1,7 @@
 """Interface: lines of this project's own shape, and saved bodies and answers of the interface that it follows.
 
 In NDJSON, as ``penchant export`` writes it, an object is a piece, an interaction, or alone in it a list, the settings,
-a placement, a draft or a person's preferences; an object a line, or an array of objects.
+a placement, a draft, a person's preferences or what a package keeps; an object a line, or an array of objects.
 
 Of a specification are taken the answer of ``GET /{source}/content``, one of its pieces, the array that is posted there,
 the listing of a person's interactions, the export of a person, and the array of a bulk submission; each as a file of
@@ -25,7 +25,7 @@ from penchant_import.rules import UNREADABLE, encode
 ENDINGS = ("ndjson", "jsonl", "json")
 PIECE_MEMBERS = ("id", "label", "categories", "filters", "extras")
 INTERACTION_MEMBERS = ("userId", "type", "contentId", "timestamp", "eventId", "value")
-_ALONE = {kind.value: kind for kind in DraftKind if kind not in {DraftKind.PIECE, DraftKind.INTERACTION}}
+_ALONE = {each.value: each for each in set(DraftKind) - {DraftKind.PIECE, DraftKind.INTERACTION, DraftKind.LINE}}
 _ACCEPTED = (
     "An answer of GET /{source}/content or of a listing of interactions, or an array of pieces or interactions, is"
     " accepted."
@@ -68,6 +68,8 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
         if name in _ALONE:
             notes.mapped(where[0], name, name)
             return Draft(_ALONE[name], *where, bytes(members[name]))
+        if name not in (*PIECE_MEMBERS, *INTERACTION_MEMBERS):
+            return Draft(DraftKind.LINE, *where, text)
     kind = role or _kind(members)
     _note_members(where, kind, members, notes)
     return Draft(kind, *where, _as_submitted(text, members))

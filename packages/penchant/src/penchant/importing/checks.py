@@ -8,7 +8,7 @@ import msgspec
 
 from penchant.enrichment import enrichments, exported_rules
 from penchant.errors import InvalidInput
-from penchant.importing.kinds import line_kinds
+from penchant.importing.kinds import LINE, line_kinds, split_line
 from penchant.model import PieceLimits
 from penchant.wire import decode_list, decode_settings, decode_submission, encode_settings
 from penchant.wire.lines import decode_stated_preferences
@@ -60,6 +60,10 @@ class BodyChecks:
             return ReadBody(submission.pieces, submission.ignored)
         if kind == "interaction":
             return ReadBody(decode_interactions(body, now))
+        if kind == LINE:
+            line, value = split_line(body)
+            line.read(value)
+            return ReadBody([body])
         read = single_kinds().get(kind)
         if read is None:
             raise InvalidInput(f"The package that a {kind} is of is not installed.")

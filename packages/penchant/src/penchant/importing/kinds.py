@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import msgspec
+
+from penchant.errors import InvalidInput
 from penchant.hooks import packages
 from penchant.storage import Command, Storage
 
@@ -29,10 +32,27 @@ class LineKind:
     command: Callable[[Storage, Mapping[str, Any], Any], Command[Any] | None]
 
 
+LINE = "line"
+"""What imports call a whole line of any of these kinds."""
+
+
 @cache
 def line_kinds() -> Mapping[str, LineKind]:
     """Return the kinds of lines that packages bring, by name."""
     return {kind.name: kind for kind in packages().lines(OWN_LINES)}
+
+
+def split_line(line: bytes) -> tuple[LineKind, bytes]:
+    """Return the kind of a line that holds what a package keeps, and its value.
+
+    Raises:
+        InvalidInput: no package that is installed has such lines.
+    """
+    members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    name, value = next(iter(members.items()))
+    if name not in line_kinds():
+        raise InvalidInput(f"No installed package has lines of {name}; a piece has an id and categories.")
+    return line_kinds()[name], bytes(value)
 
 
 def export_parts() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import msgspec
 
 from penchant.enrichment import rule_of
 from penchant.errors import UnknownSource
-from penchant.importing.kinds import LineKind, line_kinds
+from penchant.importing.kinds import LINE, LineKind, line_kinds, split_line
 from penchant.live.keyword_writer import KeywordWriter, replace_settings
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.storage import (
@@ -104,6 +104,10 @@ class StoredTarget:
                 self._replace_settings(decode_settings(bodies[0], unread_of(self.settings())))
             case "preferences":
                 self._replace_preferences([decode_stated_preferences(body) for body in bodies])
+            case _ if kind == LINE:
+                for line in bodies:
+                    line_kind, value = split_line(line)
+                    self._store(line_kind, [value])
             case _ if kind in line_kinds():
                 self._store(line_kinds()[kind], bodies)
             case _:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from penchant import __version__
+from penchant.errors import BrokenPackage
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH
 from penchant.web.bodies import JSON, NDJSON, NDJSON_TYPES
 from penchant.web.operations import (
@@ -144,6 +145,21 @@ def openapi(operations: Sequence[Operation], base_path: str, interface: str = ""
     }
 
 
+def require_described(operations: Sequence[Operation]) -> None:
+    """Raise where a body, an answer or a segment of a path of these operations of packages is described nowhere.
+
+    Raises:
+        BrokenPackage: there is one.
+    """
+    samples = samples_of(operations)
+    for each in operations:
+        answer = each.answer if each.answer_media_type == JSON else None
+        missing = {each.body, answer} - {None, *samples} | set(_segments(each)) - _path_texts(each).keys()
+        if missing:
+            names = ", ".join(sorted(map(str, missing)))
+            raise BrokenPackage(f"The operation {each.method} {each.path} names {names}; no InterfacePart has it.")
+
+
 def parts_of(operations: Iterable[Operation]) -> list[InterfacePart]:
     """Return what packages describe of these operations, each part once."""
     return list({id(each.part): each.part for each in operations if each.part is not None}.values())
@@ -218,9 +234,16 @@ def _content(name: str, media_type: str, samples: Mapping[str, Any]) -> Json:
 
 
 def _path_parameters(operation: Operation) -> list[Json]:
-    described = _PATH_PARAMETERS if operation.part is None else {**_PATH_PARAMETERS, **operation.part.segments}
-    names = [segment[1:-1] for segment in operation.path.split("/") if segment.startswith("{")]
-    return [_path_parameter(name, *described[name]) for name in names]
+    described = _path_texts(operation)
+    return [_path_parameter(name, *described[name]) for name in _segments(operation)]
+
+
+def _segments(operation: Operation) -> list[str]:
+    return [segment[1:-1] for segment in operation.path.split("/") if segment.startswith("{")]
+
+
+def _path_texts(operation: Operation) -> Mapping[str, tuple[str, str]]:
+    return _PATH_PARAMETERS if operation.part is None else {**_PATH_PARAMETERS, **operation.part.segments}
 
 
 def _path_parameter(name: str, description: str, example: str) -> Json:

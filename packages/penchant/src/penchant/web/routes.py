@@ -12,6 +12,7 @@ from penchant.web.content import CONTENT
 from penchant.web.curation import CURATION
 from penchant.web.documents import OpenApiDocument
 from penchant.web.explanations import EXPLANATIONS
+from penchant.web.openapi import require_described
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
 from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
@@ -31,8 +32,14 @@ CORE_OPERATIONS: tuple[Operation, ...] = (
 
 
 def interface_operations() -> tuple[Operation, ...]:
-    """Return the operations of the interface: the service's own and those that packages bring."""
-    return packages().operations(CORE_OPERATIONS)
+    """Return the operations of the interface: the service's own and those that packages bring.
+
+    Raises:
+        BrokenPackage: two have the same method and path, or what one takes and answers is not described.
+    """
+    operations = packages().operations(CORE_OPERATIONS)
+    require_described(operations[len(CORE_OPERATIONS) :])
+    return operations
 
 
 def _beside(name: str, path: str) -> Operation:

@@ -129,7 +129,7 @@ class Body(Generic[Wish]):
         description: str = "",
     ) -> None:
         self.record = record
-        members = {info.encode_name: _member(info) for info in msgspec.structs.fields(record) if _shape(info)}
+        members = {info.encode_name: _member(record, info) for info in msgspec.structs.fields(record)}
         self.members = {key: members[key] for key in first} | members
         without_default = [info.encode_name for info in msgspec.structs.fields(record) if info.required]
         self.required = without_default if required is None else required
@@ -201,14 +201,12 @@ class Body(Generic[Wish]):
         return {key: example.value for key, example in examples.items() if example}
 
 
-def _member(info: msgspec.structs.FieldInfo) -> BodyMember:
-    notes = info.type.__metadata__
-    shape = next(each for each in notes if isinstance(each, Shape))
+def _member(record: type[Any], info: msgspec.structs.FieldInfo) -> BodyMember:
+    notes = getattr(info.type, "__metadata__", ())
+    shape = _note(notes, Shape)
+    if shape is None:
+        raise TypeError(f"{record.__name__}.{info.name} is annotated with no shape, such as BOOLEAN.")
     return BodyMember(name=info.name, key=info.encode_name, shape=shape, default=info.default, notes=notes)
-
-
-def _shape(info: msgspec.structs.FieldInfo) -> Shape | None:
-    return _note(getattr(info.type, "__metadata__", ()), Shape)
 
 
 def _note(notes: Iterable[Any], kind: type[Note]) -> Note | None:
