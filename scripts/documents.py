@@ -24,8 +24,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from penchant import cli, settings
-from penchant.hooks import Hooks
+from penchant import cli, hooks, settings
 from penchant.telemetry import Metrics
 from penchant.web.documents import INTERFACE, OpenApiDocument
 from penchant.web.problems import problem_kinds
@@ -393,9 +392,19 @@ def _commands(command: click.Command, context: click.Context) -> Iterator[str]:
 
 def hooks_table() -> str:
     """Return the hooks by which packages bring things, with what each is to return."""
-    described = {name: inspect.getdoc(each) or "" for name, each in vars(Hooks).items() if inspect.isfunction(each)}
-    rows = [(f"`{name}`", " ".join(text.split())) for name, text in described.items()]
-    return "\n".join(_table(("hook", ""), rows))
+    tree = ast.parse(inspect.getsource(hooks))
+    imports = [each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)]
+    modules = {name.name: each.module for each in imports for name in each.names}
+    (record,) = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "Hooks"]
+    rows = []
+    for each in record.body:
+        if isinstance(each, ast.FunctionDef) and each.returns is not None:
+            returned = ast.unparse(each.returns).strip("'")
+            kind = re.split(r"[^\w]", returned.removeprefix("Iterable[").removeprefix("type["))[0]
+            given = ", ".join(argument.arg for argument in each.args.args[1:])
+            text = (ast.get_docstring(each) or "").replace("``", "`")
+            rows.append((f"`{each.name}({given})`", f"`{returned}`", f"`{modules.get(kind, hooks.__name__)}`", text))
+    return "\n".join(_table(("hook", "returns", "of", ""), rows))
 
 
 def client_table() -> str:

@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 WEB = ROOT / "packages" / "penchant" / "src" / "penchant" / "web"
 OPERATIONS = [WEB / "interface" / f"{name}.md" for name in INTERFACE]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *OPERATIONS]
-APART = [*OPERATIONS, ROOT / "docs" / "how-to" / "import.md"]
-"""Pages that are followed otherwise: one after the other, and by those of imports, a format at a time."""
+APART = [*OPERATIONS, *(ROOT / "docs" / "how-to" / name for name in ("import.md", "packages.md"))]
+"""Pages that are followed otherwise: one after the other, and by those of imports, a format at a time, and of hooks."""
 BEGINNING = [ROOT / "README.md", ROOT / "docs" / "tutorial" / "quickstart.md"]
 """Who has followed one finds in the other what it prints all the same."""
 READINGS = [BEGINNING, *([path] for path in DOCUMENTS if path not in [*APART, *BEGINNING]), OPERATIONS]

@@ -39,9 +39,9 @@ class StoragePart:
     ``check`` raises where a command that steers a source may not be done at once. ``record`` goes on from interactions
     that were just stored, ``erase`` deletes what is stored of a person, by their id, and tells whether there was
     anything; both are given the row of the source, with its interactions counter locked. ``follow`` returns what views
-    of a source carry of the part, read with the source's number at the moment of its feed. ``purge`` removes up to a
-    number of rows of a source of each kind that are past their life, at a moment, where a number of days are kept, and
-    returns how many.
+    of a source carry of the part, read with the source's number at the moment of its feed, so nothing of people, whose
+    erasure feeds nothing. ``purge`` removes up to a number of rows of a source of each kind that are past their life,
+    at a moment, where a number of days are kept, and returns how many.
     """
 
     name: str
