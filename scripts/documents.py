@@ -30,6 +30,8 @@ from penchant.web.documents import INTERFACE, OpenApiDocument
 from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
 from penchant_client.methods import Methods
+from penchant_import.drafts import ACTION_NAMES
+from penchant_mcp.tools import TOOLS
 from penchant_rows.service.metrics import RowMetrics
 
 OPERATIONS = interface_operations()
@@ -407,6 +409,25 @@ def hooks_table() -> str:
     return "\n".join(_table(("hook", "returns", "of", ""), rows))
 
 
+def tools_table() -> str:
+    """Return the tools for agents, with what they take beside a source."""
+    rows = [
+        (
+            f"`{name}`",
+            ", ".join(f"`{each}`" for each in tool.schema["properties"] if each != "source"),
+            tool.description,
+        )
+        for name, tool in TOOLS.items()
+    ]
+    return "\n".join(_table(("tool", "takes", ""), rows))
+
+
+def actions_table() -> str:
+    """Return the names by which imports know what people did, by type."""
+    rows = [(f"`{kind.value}`", ", ".join(names.split())) for kind, names in ACTION_NAMES.items()]
+    return "\n".join(_table(("type", "names beside its own"), rows))
+
+
 def client_table() -> str:
     """Return the methods of the Python client."""
     methods = inspect.getmembers(Methods, inspect.isfunction)
@@ -416,6 +437,8 @@ def client_table() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "hooks": hooks_table,
+    "actions": actions_table,
+    "tools": tools_table,
     "settings": settings_table,
     "plans": plans_table,
     "groups": groups_table,

@@ -26,7 +26,7 @@ UNTIMED_REASON = "no time that is understood, so that it happens now (--without-
 """What is told of an interaction that is taken without its time."""
 ANY = "*"
 """Stands for rows that name no action, in `ImportOptions.types`."""
-_SYNONYMS: Mapping[InteractionType, str] = {
+ACTION_NAMES: Mapping[InteractionType, str] = {
     InteractionType.CLICK: "view read open visit detailview pageview",
     InteractionType.PLAY: "listen start stream",
     InteractionType.WATCH: "watched complete completed finish finished",
@@ -37,7 +37,7 @@ _SYNONYMS: Mapping[InteractionType, str] = {
     InteractionType.RATE_DISLIKE: "dislike downvote thumbsdown",
 }
 """Further words for a type, in lower case letters only; each type is known by its own name as well."""
-_TYPES = {word: kind for kind in InteractionType for word in (kind.lower(), *_SYNONYMS.get(kind, "").split())}
+_TYPES = {word: kind for kind in InteractionType for word in (kind.lower(), *ACTION_NAMES.get(kind, "").split())}
 _STABLE_PREFIX = "import-"
 _EMPTY_HASH = hashlib.blake2b(digest_size=16)
 
