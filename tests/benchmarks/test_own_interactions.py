@@ -47,7 +47,7 @@ def pairs(server: Server, ids: list[str], seed: int) -> list[bytes]:
 def measured(server: Server, sent: list[bytes], seconds: float, *, are_pairs: bool = False) -> tuple[float, float]:
     """Return the median time of a list in ms, and what a request or pair takes of a core."""
     used = server.cpu_s()
-    result = run(LoadPlan(port=server.port, requests=sent, connections=1, seconds=seconds, pairs=are_pairs))
+    result = run(LoadPlan(port=server.port, requests=sent, connections=1, duration_s=seconds, pairs=are_pairs))
     assert not result.errors
     return result.p50_ms, (server.cpu_s() - used) / result.count * 1000
 

@@ -102,7 +102,7 @@ def test_all_lists_of_a_person_are_what_each_is_alone(
     having = [Filter(moment=1, having=term) for term in TERMS[:3]]
 
     for shown in (SHOWN, *having, Filter(moment=1, among=CandidatePieces(["p1", "p4", "p2"])), SHOWN):
-        alone = snapshot.apart()
+        alone = snapshot.isolate()
         found = best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=True), shown, 30)
         assert found == best_of(alone.parts, BlendQuery(alone, blend, fill=True), shown, 30)
 
@@ -125,7 +125,7 @@ def test_a_draft_is_as_near_as_it_is_once_stored(
 @given(CATALOGUES, CATEGORY_WEIGHTS)
 def test_a_snapshot_apart_answers_alike(pieces: list[dict[str, Any]], weights: dict[str, float]) -> None:
     snapshot = scattered(pieces).apply({pieces[0]["id"]: None}, max_merged=0)
-    apart = snapshot.apart()
+    apart = snapshot.isolate()
 
     for piece in pieces[1:]:
         asked, again = (each.asked(piece["id"], None, weights) for each in (snapshot, apart))

@@ -46,14 +46,14 @@ def test_strings_that_are_asked_for_again_are_where_they_were(table: set[str], a
 
         for values in asked:
             expected = [sorted(table).index(each) if each in table else -1 for each in values]
-            assert strings_of.places_of(values).tolist() == strings_of.places_of(values).tolist() == expected
+            assert strings_of.find_positions(values).tolist() == strings_of.find_positions(values).tolist() == expected
             assert len(strings_of._places) <= 4  # a bound that no answer shows
 
 
 def test_strings_that_are_long_are_not_remembered() -> None:
     table = Strings.of(["a"])
 
-    assert table.places_of(["a", "b" * 500]).tolist() == [0, -1]
+    assert table.find_positions(["a", "b" * 500]).tolist() == [0, -1]
     assert not table._places  # a bound that no answer shows
 
 

@@ -88,10 +88,10 @@ class FileInputs:
         """Return what all people like."""
         return self._inputs.audience
 
-    async def trend(self, view: View, _now: int, half_life_days: int) -> PieceCounts | None:
+    async def count_likes(self, view: View, _now: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece under a half-life of the placement."""
         (part,) = view.snapshot.parts
-        return self._inputs.facts.trend(half_life_days, part.segment)
+        return self._inputs.facts.count_likes(half_life_days, part.segment)
 
     async def person(self, view: View, request: ListRequest, _now: int, _likings: StatedLikings | None) -> UserFeatures:
         """Return what lists take of a person of the range."""

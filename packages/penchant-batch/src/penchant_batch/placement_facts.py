@@ -108,7 +108,7 @@ class PlacementFacts(ArrayMembers):
         pieces, counts = self.passed[:, self.passed_starts[person] : self.passed_starts[person + 1]].tolist()
         return dict(zip(self.pieces.take(pieces), counts, strict=True))
 
-    def trend(self, half_life_days: int, segment: Segment) -> PieceCounts:
+    def count_likes(self, half_life_days: int, segment: Segment) -> PieceCounts:
         """Return how many people like each piece of the segment where one counts half after so many days."""
         (place,) = np.flatnonzero(self.half_lives == half_life_days)
         return PieceCounts.of_rows(segment, self.trends[place])

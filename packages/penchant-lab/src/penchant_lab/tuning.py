@@ -213,7 +213,7 @@ class PeopleRange(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TuningTrial:
-    """Both splits: ``part`` is known where candidates are chosen, ``known`` where the best is judged.
+    """Both splits: ``part`` is known where candidates are chosen, ``training`` where the best is judged.
 
     Those who choose (``validation``) and those who judge (``test``) have nobody in common. ``order`` is the setting in
     force, which a split at random turns off and leaves untried.
@@ -221,7 +221,7 @@ class TuningTrial:
 
     part: Knowledge
     validation: JudgedPeople
-    known: Knowledge
+    training: Knowledge
     test: JudgedPeople
     changes: Sequence[tuple[str, Change]]
     order: OrderUse
@@ -258,7 +258,7 @@ class TuningTrial:
         return cls(
             part=part,
             validation=validation,
-            known=known,
+            training=known,
             test=test,
             changes=list(islice(all_changes, request.candidates + UNCHANGING)),
             order=history.settings.order,
@@ -281,12 +281,12 @@ class TuningTrial:
             return False
         counted = {kind for kind in self.kinds if one.interaction_weights[kind]}
         left = {kind for kind in self.kinds if other.interaction_weights[kind]}
-        return len(counted) == 1 and left <= counted and bool((self.known.events.portions == WHOLE).all())
+        return len(counted) == 1 and left <= counted and bool((self.training.events.portions == WHOLE).all())
 
     @computed
     def kinds(self) -> Sequence[InteractionType]:
         """The types that occur."""
-        return [TYPES[number] for number in np.unique(self.known.events.types).tolist()]
+        return [TYPES[number] for number in np.unique(self.training.events.types).tolist()]
 
     def rows(self, group: int) -> IntArray:
         """Return where a group stands among the people of its split."""
@@ -342,7 +342,7 @@ class CandidateLists:
 
     def _served(self, mask: int, *, is_test: bool) -> ServedSource:
         if self._last is None or self._last[0] != (mask, is_test):
-            knowledge = self._trial.known if is_test else self._trial.part
+            knowledge = self._trial.training if is_test else self._trial.part
             knowledge = replace(knowledge, settings=self._trial.settings(mask))
             self._last = (mask, is_test), ServedSource(knowledge, self._source(knowledge, is_test=is_test))
         return self._last[1]
@@ -502,7 +502,7 @@ def tune(
     for group in (EARLY, LATE):
         search.gains[trial.rows(group)] = search.gains_of(0, group)
     before = search.gains
-    if not obstacles(trial.known.settings, len(trial.test.people)):
+    if not obstacles(trial.training.settings, len(trial.test.people)):
         search.run(tell)
     tell("judging", request.candidates, request.candidates)
     return _judged(search, before)
@@ -520,7 +520,7 @@ def _judged(search: _Search, before: FloatArray) -> TuningResult:
     earlier = search.gains_of(0, TEST)
     later = search.gains_of(search.best, TEST) if search.best else earlier
     return TuningResult(
-        before=_with_order(trial.known.settings, trial),
+        before=_with_order(trial.training.settings, trial),
         settings=_with_order(trial.settings(search.best), trial),
         tried=search.tried,
         validation_people=len(trial.validation.people),
@@ -530,7 +530,7 @@ def _judged(search: _Search, before: FloatArray) -> TuningResult:
         test_before=_estimate(earlier, seed),
         test_after=_estimate(later, seed),
         gain=_estimate(later - earlier, seed),
-        full_like=full_like_of(replace(trial.known, settings=trial.settings(search.best))),
+        full_like=full_like_of(replace(trial.training, settings=trial.settings(search.best))),
     )
 
 

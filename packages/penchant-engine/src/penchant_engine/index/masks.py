@@ -63,7 +63,7 @@ class CandidatePieces:
         """Return the row of each piece in a segment, live or not, in the order of the ids; -1 for none."""
         rows = self._rows.get(segment)
         if rows is None:
-            rows = self._rows[segment] = segment.ids.places_of(self._ids)
+            rows = self._rows[segment] = segment.ids.find_positions(self._ids)
         return rows
 
     def named(self, segment: Segment, rows: IntArray) -> list[str]:
@@ -275,5 +275,5 @@ def rows_of(segment: Segment, ids: frozenset[str]) -> IntArray:
     # A small segment asks for each of its pieces; else each id is looked up.
     if len(segment) < len(ids):
         return np.asarray([row for row, piece_id in enumerate(segment.ids) if piece_id in ids], dtype=np.int64)
-    found = segment.ids.places_of(ids)
+    found = segment.ids.find_positions(ids)
     return np.sort(found[found >= 0])

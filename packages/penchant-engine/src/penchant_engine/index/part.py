@@ -70,12 +70,12 @@ class Part:
             gone[self.segment.piece(row)[0]] += 1
         return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, self.day_order, gone)
 
-    def apart(self) -> "Part":
+    def isolate(self) -> "Part":
         """Return the same pieces with a memory of their own for what is computed of them."""
         # `replace` shares the arrays and begins with no norms.
-        return self.within(replace(self.segment))
+        return self.rebase_on(replace(self.segment))
 
-    def within(self, segment: Segment) -> "Part":
+    def rebase_on(self, segment: Segment) -> "Part":
         """Return the same pieces out of another segment that has the same rows."""
         return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self.day_order, self._gone)
 

@@ -138,9 +138,9 @@ class Snapshot:
         """Return one segment of all live pieces."""
         return merge_segments([(part.segment, part.live) for part in self.parts])
 
-    def apart(self) -> "Snapshot":
+    def isolate(self) -> "Snapshot":
         """Return the same pieces with a memory of their own: single questions displace nothing remembered for lists."""
-        return Snapshot([part.apart() for part in self.parts])
+        return Snapshot([part.isolate() for part in self.parts])
 
     def prepare(self, category_weights: Mapping[str, float]) -> None:
         """Compute what the first query would: the norms under these category weights."""
@@ -392,7 +392,7 @@ class _MarkGatherer:
         self._flush()
         every = np.arange(len(self._part.segment))
         merged = merge_rows(self._lists, [every] * len(self._lists))
-        return self._part.within(replace(self._part.segment, attributes=attributes, **mark_arrays(merged)))
+        return self._part.rebase_on(replace(self._part.segment, attributes=attributes, **mark_arrays(merged)))
 
     def _flush(self) -> None:
         self._lists.append(list_rows(self._rows_of))

@@ -176,7 +176,7 @@ class Strings:
             found = np.asarray(self._find_in_python([wanted.encoded(each) for each in numbers.tolist()]), np.int64)
         return found
 
-    def places_of(self, values: Collection[str]) -> IntArray:
+    def find_positions(self, values: Collection[str]) -> IntArray:
         """Return the places in this ascending table of some strings, as `find_all`, and remember them.
 
         To ask for the same ones again takes a fifth of the time. Another thread may do so meanwhile.

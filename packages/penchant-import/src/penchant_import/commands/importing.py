@@ -45,7 +45,7 @@ existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 new_file = click.Path(dir_okay=False, path_type=Path)
 
 
-class NearChoice(click.Choice[str]):
+class SuggestingChoice(click.Choice[str]):
     """One of many names, in any case; of one that is not among them the nearest are told first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
@@ -58,7 +58,7 @@ class NearChoice(click.Choice[str]):
         return super().convert(names.get(given, value), param, ctx)
 
 
-class _FormatChoice(NearChoice):
+class _FormatChoice(SuggestingChoice):
     """The name of a format; of one that is a data set of research it is told what reads it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:

@@ -29,7 +29,7 @@ class LoadPlan:
     port: int
     requests: Sequence[bytes]
     connections: int = 32
-    seconds: float = 3.0
+    duration_s: float = 3.0
     rate: float | None = None
     pairs: bool = False
 
@@ -100,7 +100,7 @@ class _State:
         load = self._load
         _, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", load.port)
         step = 2 if load.pairs else 1
-        while (now := time.perf_counter()) - self._began < load.seconds:
+        while (now := time.perf_counter()) - self._began < load.duration_s:
             # No lock: all connections are tasks of one event loop, and nothing is awaited in between.
             place, self._next = self._next, self._next + step
             if load.rate is not None:

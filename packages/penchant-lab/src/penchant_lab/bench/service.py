@@ -44,21 +44,21 @@ def measure_people(report: BenchReport, server: Server, ids: Sequence[str], sour
     random = np.random.default_rng(SEED)
     who, what = random.integers(0, PEOPLE, QUERIES).tolist(), random.integers(0, len(ids), QUERIES).tolist()
     likes = [_like(server, source, n, ids[place]) for n, place in zip(who, what, strict=True)]
-    stored = _run(LoadPlan(port=server.port, requests=likes, seconds=seconds))
+    stored = _run(LoadPlan(port=server.port, requests=likes, duration_s=seconds))
     bare = interactions_a_second(seconds, server.served.folder.parent, server.served.database)
     against = ("one connection, 32 rows a commit", bare)
     report.add(
         "interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms, against=against
     )
     requests = [_list(server, source, n) for n in range(PEOPLE)]
-    _run(LoadPlan(port=server.port, requests=requests, connections=1, seconds=max(1.0, seconds / 2)))
-    busy = _run(LoadPlan(port=server.port, requests=requests, seconds=seconds))
+    _run(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=max(1.0, seconds / 2)))
+    busy = _run(LoadPlan(port=server.port, requests=requests, duration_s=seconds))
     report.add("recommendation, 32 connections", busy.per_second, "req/s", p99=busy.p99_ms)
     report.add("recommendation, 32 connections, time", busy.p50_ms, "ms", p99=busy.p99_ms)
     # Side by side, so that both meet the same machine: a change sends interactions to be committed and weighed.
     pairs = [sent for n, like in zip(who, likes, strict=True) for sent in (like, _list(server, source, n))]
-    usual = _run(LoadPlan(port=server.port, requests=requests, connections=1, seconds=seconds))
-    after = _run(LoadPlan(port=server.port, requests=pairs, connections=1, seconds=seconds, pairs=True))
+    usual = _run(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=seconds))
+    after = _run(LoadPlan(port=server.port, requests=pairs, connections=1, duration_s=seconds, pairs=True))
     report.add("recommendation, one connection", usual.p50_ms, "ms", p99=usual.p99_ms)
     against = ("otherwise", usual.p50_ms)
     report.add("recommendation, right after an own interaction", after.p50_ms, "ms", p99=after.p99_ms, against=against)
@@ -182,7 +182,7 @@ def measure(
         report.add("first start to compiled kernels", time.perf_counter() - began, "s")
         # After the kernels are loaded, so that pieces are not charged with them.
         empty = server.memory_bytes()
-        live = run(LoadPlan(port=server.port, requests=[request("GET", "/-/health/live")], seconds=seconds))
+        live = run(LoadPlan(port=server.port, requests=[request("GET", "/-/health/live")], duration_s=seconds))
         report.add("ceiling of the client: health, 32 connections", live.per_second, "req/s", p99=live.p99_ms)
         ids = _ingest(report, server, batches)
         report.pieces = len(ids)
@@ -264,9 +264,9 @@ def _similar(report: BenchReport, server: Server, ids: Sequence[str], seconds: f
         paths = [f"/{SOURCE}/content/{each}/similar?algo={algorithm}" for each in chosen]
         requests = [request("GET", path, server.key) for path in paths]
         # Warmed up for a second, which does not count.
-        run(LoadPlan(port=server.port, requests=requests, seconds=1.0))
-        busy = _run(LoadPlan(port=server.port, requests=requests, seconds=seconds))
-        alone = _run(LoadPlan(port=server.port, requests=requests, connections=1, seconds=seconds))
+        run(LoadPlan(port=server.port, requests=requests, duration_s=1.0))
+        busy = _run(LoadPlan(port=server.port, requests=requests, duration_s=seconds))
+        alone = _run(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=seconds))
         report.add(f"similar, {algorithm}, 32 connections", busy.per_second, "req/s", p99=busy.p99_ms)
         report.add(f"similar, {algorithm}, time a request", busy.us_per_request, "us")
         report.add(f"similar, {algorithm}, one connection", alone.p50_ms, "ms", p99=alone.p99_ms)
@@ -279,7 +279,7 @@ def _fresh(report: BenchReport, server: Server, seconds: float) -> None:
         piece = {"id": f"fresh-{number}", "categories": {"genre": ["genre 1", "genre 2"], "mood": ["mood 3"]}}
         pairs.append(request("POST", f"/{SOURCE}/content", server.key, msgspec.json.encode([piece])))
         pairs.append(request("GET", f"/{SOURCE}/content/fresh-{number}/similar?take=1", server.key))
-    seen = _run(LoadPlan(port=server.port, requests=pairs, seconds=seconds, rate=FRESH_RATE, pairs=True))
+    seen = _run(LoadPlan(port=server.port, requests=pairs, duration_s=seconds, rate=FRESH_RATE, pairs=True))
     report.add("202 to visible, under 200 submissions/s", seen.p50_ms, "ms", p99=seen.p99_ms)
     report.add("submissions of one piece during that", seen.per_second, "1/s")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from penchant_import.commands.importing import NearChoice, format_options, read_options, require_used
+from penchant_import.commands.importing import SuggestingChoice, format_options, read_options, require_used
 from penchant_import.drafts import Draft
 from penchant_import.files import gather, printable
 from penchant_import.lines import problem_text, read_lines
@@ -14,7 +14,7 @@ from penchant_lab.datasets import DATASETS, OPTIONS
 
 
 @click.command()
-@click.argument("name", type=NearChoice(tuple(DATASETS)))
+@click.argument("name", type=SuggestingChoice(tuple(DATASETS)))
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True), metavar="FILE|FOLDER...")
 @click.option("--skip-invalid", is_flag=True, help="End well although rows became nothing.")
 @format_options

@@ -25,7 +25,7 @@ from penchant.settings import start_with_one_thread
 from penchant_batch.executor import executor_of, require_executor
 from penchant_batch.work_folder import StoredPlan, WorkFolder
 from penchant_engine.model import InteractionType
-from penchant_import.commands.importing import NearChoice
+from penchant_import.commands.importing import SuggestingChoice
 from penchant_lab import contenders, contest, trials
 from penchant_lab.commands.histories import (
     FEW,
@@ -121,7 +121,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--method",
     "methods",
     multiple=True,
-    type=NearChoice((*contenders.METHODS, *PACKAGE_METHODS)),
+    type=SuggestingChoice((*contenders.METHODS, *PACKAGE_METHODS)),
     help=f"Only this method; repeat it (default all but those of other packages: {', '.join(PACKAGE_METHODS)}).",
 )
 @click.option(

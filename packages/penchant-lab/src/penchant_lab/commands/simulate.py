@@ -11,7 +11,7 @@ from rich.table import Table
 from penchant.cli.options import figures_option, new_file, write_figures
 from penchant.cli.output import output_file
 from penchant.cli.progress import progress
-from penchant_import.commands.importing import NearChoice
+from penchant_import.commands.importing import SuggestingChoice
 from penchant_lab import closed_loop, contest
 from penchant_lab.closed_loop import CONDITIONS, LoopFigures, LoopRequest, Simulation
 from penchant_lab.commands.histories import history_options, kernels_for, origin_of
@@ -34,7 +34,7 @@ PANELS = {
 @history_options
 @click.option(
     "--condition",
-    type=NearChoice(tuple(CONDITIONS)),
+    type=SuggestingChoice(tuple(CONDITIONS)),
     default="real",
     help="Who comes: real (with three likes), cold (three quarters without), n50 (real, half of the people are noise), "
     "cold30 (cold, and 30 % noise), clicks30 (real, 30 % noise, opens are all that is reported).",
@@ -60,7 +60,7 @@ PANELS = {
     "--method",
     "methods",
     multiple=True,
-    type=NearChoice(closed_loop.METHODS),
+    type=SuggestingChoice(closed_loop.METHODS),
     help="Only this method; repeat it (default all).",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of all draws.")

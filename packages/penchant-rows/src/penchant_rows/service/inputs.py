@@ -32,7 +32,7 @@ class StoredRowInputs:
         self._database = database
         self.now = inputs.now
         self.audience = inputs.audience
-        self.trend = inputs.trend
+        self.count_likes = inputs.count_likes
         self.person = inputs.person
         self.history = inputs.history
         self.hidden = inputs.hidden
@@ -59,7 +59,7 @@ class StatedRowInputs:
         self._likings = likings
         self.now = inputs.now
         self.audience = inputs.audience
-        self.trend = inputs.trend
+        self.count_likes = inputs.count_likes
 
     async def person(self, view: View, request: ListRequest, now: int, _: StatedLikings | None) -> UserFeatures:
         """Return what lists take of who has these likings; raises as `LiveInputs.person`."""

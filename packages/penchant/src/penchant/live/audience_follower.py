@@ -86,7 +86,7 @@ class AudienceFollower:
         cached.settled = (view.head, today) if is_whole and state.is_current(request) else None
         return audience
 
-    async def trend(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
+    async def count_likes(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece where one counts half after so many days, 0 for always.
 
         ``None`` while the builder has yet to make the first file of likes.

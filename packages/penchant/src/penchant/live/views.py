@@ -276,9 +276,9 @@ class Views:
             await asyncio.sleep(WAIT_STEP_S)
         return await self._audiences.audience(view, today, min_version=min_version, deadline=deadline)
 
-    async def trend(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
-        """Return how many people like each piece under another half-life, as `AudienceFollower.trend`."""
-        return await self._audiences.trend(view, today, half_life_days)
+    async def count_likes(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
+        """Return how many people like each piece under another half-life, as `AudienceFollower.count_likes`."""
+        return await self._audiences.count_likes(view, today, half_life_days)
 
     async def likes(self, view: View, today: int) -> Likes | None:
         """Return what people like on a UTC day, as `AudienceFollower.likes`."""

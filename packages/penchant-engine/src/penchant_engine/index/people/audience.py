@@ -195,7 +195,7 @@ class Audience:
         """Return what a like of each piece of a catalogue says for one piece."""
         return LikeColumns(self._weights, piece_id, catalogue, self.figures.strength(use))
 
-    def apart(self) -> "Audience":
+    def isolate(self) -> "Audience":
         """Return a copy with a memory of its own, for single questions: they displace nothing remembered for lists."""
         other = copy.copy(self)
         other._popular = other._meter = other._shares = None  # noqa: SLF001  # the same class

@@ -62,7 +62,7 @@ class ListInputs(Protocol):
         """Return what all people like, as of this version of the interactions at least."""
         ...
 
-    async def trend(self, view: View, now: int, half_life_days: int) -> PieceCounts | None:
+    async def count_likes(self, view: View, now: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece, each of them counting half after so many days."""
         ...
 
@@ -113,14 +113,14 @@ class LiveInputs:
         """
         return await self._views.audience(view, now // DAY_MS, min_version=min_version)
 
-    async def trend(self, view: View, now: int, half_life_days: int) -> PieceCounts | None:
+    async def count_likes(self, view: View, now: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece, each of them counting half after so many days.
 
         Raises:
             Overloaded: too many are being counted.
         """
         async with self.long_lists.turn(view.head.account_id):
-            return await self._views.trend(view, now // DAY_MS, half_life_days)
+            return await self._views.count_likes(view, now // DAY_MS, half_life_days)
 
     async def person(
         self, view: View, request: ListRequest, now: int, likings: StatedLikings | None = None

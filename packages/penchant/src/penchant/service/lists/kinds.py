@@ -61,7 +61,7 @@ async def rank_popular(inputs: ListInputs, view: View, request: ListRequest) -> 
     audience = await inputs.audience(view, now, request.min_audience_version)
     counts = audience.counts
     if counts_trend(request.half_life_days):
-        counts = await inputs.trend(view, now, request.half_life_days or 0)
+        counts = await inputs.count_likes(view, now, request.half_life_days or 0)
     return PopularRanking(view, request, now, audience, counts)
 
 

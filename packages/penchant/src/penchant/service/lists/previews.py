@@ -83,7 +83,7 @@ class Previews:
         audiences: tuple[Audience | None, Audience | None] = (None, None)
         if with_people:
             known = await inputs.audience(before, now)
-            audiences = (known.apart(), await self._audience((before, after), known, now // DAY_MS))
+            audiences = (known.isolate(), await self._audience((before, after), known, now // DAY_MS))
         views = (before, after)
         histories: Histories = BoundedCache(MAX_KEPT_INTERACTIONS)
         made = [SideInputs(self._database, inputs, before, now, audience, histories) for audience in audiences]
@@ -93,14 +93,14 @@ class Previews:
         """Return what people like after the change: counted and weighed anew where that may be something else."""
         old, new = (view.settings for view in views)
         if all(getattr(old, name) == getattr(new, name) for name in WEIGHED_BY):
-            return before.apart()
+            return before.isolate()
         try:
             return await self._views.audience_under(views[1], new, today)
         except PreviewTooLarge:
             if (old.like_weights, old.retention_days) != (new.like_weights, new.retention_days):
                 raise
             # The same likes count, each for as much, so that only what likes say of other pieces stays as it is now.
-            return before.apart()
+            return before.isolate()
 
 
 class SideInputs:
@@ -133,11 +133,11 @@ class SideInputs:
 
     async def audience(self, view: View, now: int, _: int) -> Audience:
         """Return what all people like."""
-        return (await self._inputs.audience(view, now)).apart() if self._audience is None else self._audience
+        return (await self._inputs.audience(view, now)).isolate() if self._audience is None else self._audience
 
-    async def trend(self, _: View, now: int, half_life_days: int) -> PieceCounts | None:
+    async def count_likes(self, _: View, now: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece, as of what is in force."""
-        return await self._inputs.trend(self._view, now, half_life_days)
+        return await self._inputs.count_likes(self._view, now, half_life_days)
 
     async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> UserFeatures:
         """Return what lists take of a person, worked out anew."""
@@ -225,7 +225,7 @@ def view_under(
     """Return the view as it would be under settings and lists, and with pieces submitted ``now``; for nobody else."""
     blacklist = view.blacklist if blacklist is None else blacklist
     # Norms depend on the weights: prepared apart, they do not push out those that requests need.
-    snapshot = view.snapshot.apart()
+    snapshot = view.snapshot.isolate()
     if pieces:
         snapshot = _with_pieces(view, snapshot, pieces, now)
     snapshot.prepare(settings.category_factors)
