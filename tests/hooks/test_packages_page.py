@@ -1,11 +1,13 @@
 """The package that ``docs/how-to/packages.md`` writes, as it stands there."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from acceptance.servers import Server, command
+from acceptance.servers import Server
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "packages.md"
 
@@ -21,6 +23,12 @@ def written(folder: Path) -> None:
     (info / "entry_points.txt").write_text("[penchant]\nstickers = penchant_stickers.plugin\n")
 
 
+def command(*words: str) -> str:
+    """Run ``penchant`` in a process that looks at its own path for packages, and return what it printed."""
+    line = [sys.executable, "-m", "penchant", *words]
+    return subprocess.run(line, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
 def test_the_package_of_the_page_does_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -31,7 +39,7 @@ def test_the_package_of_the_page_does_what_the_page_says(tmp_path: Path, monkeyp
         put = client.put("/films/content/a/sticker", json={"sticker": "staff pick", "setBy": "ed"})
         assert (put.status_code, put.json()) == (200, {"sticker": "staff pick", "setBy": "ed"})
         assert client.get("/films/users/ed/export").json()["stuckPieces"] == ["a"]
-        exported = command("export", "--data", str(server.data), "--source", "films", "--with", "stickers").stdout
+        exported = command("export", "--data", str(server.data), "--source", "films", "--with", "stickers")
         assert exported.splitlines()[-1] == '{"sticker":["a","staff pick","ed"]}'
         (tmp_path / "films.ndjson").write_text(exported)
         command("import", "--data", str(server.data), "--source", "copy", str(tmp_path / "films.ndjson"))
