@@ -24,6 +24,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, g
 import msgspec
 
 import penchant.wire
+import penchant_rows.wire
 from penchant import errors
 from penchant.hooks import packages
 from penchant.model import Scope
@@ -105,7 +106,11 @@ OWN_RECORDS = {
     "RevisitResult": "KnownPieces",
 }
 """Answers that the client has a record of its own for; all others are like those of the service."""
-RECORD_HOMES = [import_module(each.name) for each in pkgutil.walk_packages(penchant.wire.__path__, "penchant.wire.")]
+RECORD_HOMES = [
+    import_module(each.name)
+    for home in (penchant.wire, penchant_rows.wire)
+    for each in pkgutil.walk_packages(home.__path__, f"{home.__name__}.")
+]
 # Packages have theirs beside their operations.
 RECORD_HOMES += dict.fromkeys(sys.modules[each.handler.__module__] for each in OPERATIONS)
 """Where records of the service are."""
@@ -342,7 +347,7 @@ def records() -> str:
     for name in sorted(named):
         found = _of_service(name)
         if found is None:
-            raise SystemExit(f"There is no record {name} in penchant.wire.")
+            raise SystemExit(f"There is no record {name} in penchant.wire or penchant_rows.wire.")
         _add_record(found, ordered)
     text = "".join(ordered.values())
     bases = ", ".join(sorted({"Record", "RecordList", *BASES.values()}))
