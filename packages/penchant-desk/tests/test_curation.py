@@ -473,8 +473,8 @@ def test_what_extras_have_becomes_an_attribute_by_one_click(visitor: Visitor, fi
         "tags": {"pointer": "/tags", "type": "keywords"},
     }
     assert "tags" not in words(page, "attributes").partition("Found in")[2]
-    undo, name = fields_of(page.text, f"{HOME}/proposal"), filled.get("/s/drafts").json()["drafts"][0]["name"]
-    assert visitor.send(f"{HOME}/proposal?source=s&name={name}", undo).status_code == 303
+    undo = fields_of(page.text, f"{HOME}/versions")
+    assert visitor.send(f"{HOME}/versions?source=s&of=settings", undo).status_code == 303
     assert list(attributes_of(filled)) == ["year", "shelf year"]
 
 

@@ -261,7 +261,7 @@ def test_a_piece_is_pinned_by_the_form_that_hides_it_and_the_notice_names_the_ro
     pinned = visitor.fill(page, f"{HOME}/piece", do="pin", row="home", position="2")
     notice = visitor.ask("GET", pinned.headers["location"])
 
-    assert [name for name, _ in fields_of(page.text, f"{HOME}/piece")] == ["proof", "position", "from", "until"]
+    assert [name for name, _ in fields_of(page.text, f"{HOME}/piece")] == ["proof", "position", "zone", "from", "until"]
     assert page.text.count('name="into"') == 1
     assert "First of all is pinned in Tonight." in text_of(notice.text)
     assert filled.get("/s/placements/home").json()["pins"] == [{"id": "a", "position": 2}]

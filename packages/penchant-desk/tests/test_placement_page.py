@@ -153,7 +153,7 @@ def test_a_row_has_a_tab_of_its_versions_and_one_that_is_not_there_has_none(visi
 def test_the_preview_of_a_new_row_says_what_it_is_and_not_that_all_is_new(visitor: Visitor, filled: Service) -> None:
     with_attributes(filled)
     page = visitor.get("placement", source="s")
-    given = {"filter.attribute": "language", "filter.condition": "any", "filter.value": "cy", "catalogs": "kino"}
+    given = {"filter.field": "key:language", "filter.condition": "any", "filter.value": "cy", "catalogs": "kino"}
 
     plain = words(page, "preview")
     held = words(visitor.fill(page, PAGE, do="show", kind="new", **given), "preview")
