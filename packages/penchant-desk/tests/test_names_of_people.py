@@ -24,7 +24,7 @@ def ida(filled: Service) -> str:
 def test_pages_call_people_by_the_names_of_their_keys(visitor: Visitor) -> None:
     desk = words(visitor.get("desk", source="s"), "changes")
     rows = text_of(visitor.get("placements", source="s").text)
-    row = words(visitor.get("placement", source="s", name="row"), "versions")
+    row = words(visitor.get("row-versions", source="s", name="row"), "versions")
     waiting = text_of(visitor.get("proposals", source="s").text)
     proposal = text_of(visitor.get("proposal", source="s", name="spring").text)
     piece = text_of(visitor.get("piece", source="s", id="b").text)

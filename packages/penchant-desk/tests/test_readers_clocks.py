@@ -85,9 +85,7 @@ def test_a_pin_is_from_and_until_a_moment_of_the_readers_own_across_a_change_of_
 
 
 def pin_fields(page: str) -> list[tuple[str, str]]:
-    form = page.partition('class="sheet fields"')[2].partition("</form>")[0]
-    found = fields_of(f'<form action="{PIECE}?"{form.partition(">")[1]}{form}</form>', PIECE)
-    return [(name, text) for name, text in found if name in {"proof", "zone"}]
+    return [(name, text) for name, text in fields_of(page, PIECE) if name in {"proof", "zone"}]
 
 
 def test_a_pin_is_moved_from_sunday_to_monday_evening_in_the_zone_of_the_form(
