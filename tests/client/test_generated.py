@@ -26,8 +26,7 @@ RECORDS = [each for _, each in inspect.getmembers(records, inspect.isclass) if e
 OF_SERVICE = {
     each.__name__: each
     for name, module in list(sys.modules.items())
-    if name == "penchant.model"
-    or name == "penchant_rows.model"
+    if name in {"penchant.model", "penchant_rows.model"}
     or name.startswith(("penchant.wire", "penchant_rows.wire", "penchant_words"))
     for each in vars(module).values()
     if isinstance(each, type)
