@@ -23,6 +23,7 @@ from penchant_client.tables import Record
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "generate_client.py"))
 RECORDS = [each for _, each in inspect.getmembers(records, inspect.isclass) if each.__module__ == records.__name__]
 
+HOMES = ("penchant.wire", "penchant_rows.wire", "penchant_words")
 OF_SERVICE = {
     each.__name__: each
     for name, module in list(sys.modules.items())
