@@ -109,7 +109,7 @@ def test_a_browser_gives_a_form_back_as_it_was_to_the_last_byte(
 
 def test_moments_are_those_of_the_readers_own_clock(opening: Opening) -> None:
     def told(**options: Any) -> tuple[str, str]:
-        page = opening(**options).open("placement", source="works", name="full")
+        page = opening(**options).open("row-versions", source="works", name="full")
         moment = page.locator("#versions ~ form time").first
         return moment.inner_text(), moment.get_attribute("title") or ""
 

@@ -80,7 +80,7 @@ def test_all_pages_are_shown_alone_to_editors_and_admins(server: Server) -> None
     server.client.put("/s/placements/row", json={"kind": "new"})
     server.client.put("/s/drafts/spring", json={"blacklist": ["a"]})
     asked = {"source": "s", "id": "a", "user": "kim", "q": "First"}
-    named = {"proposal": "spring", "placement": "row", "results": "row", "card": "row"}
+    named = {"proposal": "spring", "placement": "row", "results": "row", "card": "row", "row-versions": "row"}
     pages = {name for name, route in ROUTES.items() if route.show and not route.admin and not route.is_public}
     of_admins = {name for name, route in ROUTES.items() if route.admin}
     with desk_before(server.url, free_port()) as desk:

@@ -58,8 +58,13 @@ def own_draft(visit: PageVisit, subject: str) -> str:
 
 
 async def open_drafts(visit: PageVisit) -> Sequence[DraftSummary]:
-    """Return the drafts of a source that wait, those of which something was done last first."""
-    listing = await visit.client.send(operations.list_drafts(visit.source))
+    """Return the drafts of a source that wait, those of which something was done last first; none without a package."""
+    try:
+        listing = await visit.client.send(operations.list_drafts(visit.source))
+    except ServiceError as error:
+        if error.code != "unknown-route":
+            raise
+        return ()
     return [each for each in listing.drafts if each.state in OPEN]
 
 

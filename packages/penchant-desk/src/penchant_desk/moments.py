@@ -10,8 +10,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from markupsafe import Markup
 
-from penchant_desk.problems import invalid
-
 ZONE = "zone"
 """The hidden field of forms that says in which zone their moments are."""
 
@@ -43,14 +41,6 @@ def zone_called(name: str) -> tzinfo | None:
     # Names of folders and files that are none raise as reading them does.
     except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
-
-
-def moment_in(text: str, zone: tzinfo) -> datetime:
-    """Return the moment of what a browser's field for one holds, in UTC; raises `PageProblem` where it is none."""
-    try:
-        return in_utc(datetime.fromisoformat(text), zone)
-    except (ValueError, OverflowError):
-        raise invalid("Found no moment; a day and a time are accepted.") from None
 
 
 def in_utc(moment: datetime, zone: tzinfo) -> datetime:

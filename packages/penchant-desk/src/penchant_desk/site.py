@@ -6,7 +6,7 @@ Nothing that a page shows is taken for markup, and nothing on it comes from else
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from html import unescape
 from importlib import resources
@@ -21,7 +21,7 @@ from penchant_client.records import ProblemFault
 from penchant_client.requests import Request
 from penchant_desk.filters import FILTERS
 from penchant_desk.images import image_sources
-from penchant_desk.moments import ZONE, zone_called
+from penchant_desk.moments import ZONE, in_utc, zone_called
 from penchant_desk.problems import PageProblem, invalid, unknown_page
 from penchant_desk.requests import FormFields, PageRequest, PageResponse, mark_of
 from penchant_desk.sessions import VIEWER, DeskSession, Entrance
@@ -129,6 +129,13 @@ class PageVisit:
         if zone is None:
             raise invalid("Found another time zone; one of the IANA database, such as Europe/Berlin, is accepted.")
         return zone
+
+    def moment_in(self, text: str) -> datetime:
+        """Return the moment of what a field for one holds, in UTC; raises `PageProblem` where it is none."""
+        try:
+            return in_utc(datetime.fromisoformat(text), self.form_zone())
+        except (ValueError, OverflowError):
+            raise invalid("Found no moment; a day and a time are accepted.") from None
 
     def may_edit(self, feature: str) -> bool:
         """Return whether the visitor may change what a feature of the key's plan is about."""

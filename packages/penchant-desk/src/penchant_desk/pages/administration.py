@@ -8,7 +8,6 @@ from penchant_client import ServiceError, operations
 from penchant_client.records import IssuedKeyAnswer
 from penchant_client.requests import encode, request_of
 from penchant_desk.changes import action_words, who
-from penchant_desk.moments import moment_in
 from penchant_desk.pages.versions import steering_words
 from penchant_desk.problems import PageProblem
 from penchant_desk.site import DeskPage, PageVisit
@@ -144,7 +143,7 @@ def _before(visit: PageVisit, text: str) -> str:
         moment = None
     if moment is not None and moment.tzinfo is not None:
         return text
-    return moment_in(text, visit.form_zone()).isoformat()
+    return visit.moment_in(text).isoformat()
 
 
 def _done(action: str, subject: str) -> tuple[str, str, str]:

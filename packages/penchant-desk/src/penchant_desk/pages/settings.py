@@ -374,6 +374,17 @@ def number_words(key: str, value: Any) -> str:
     return ""
 
 
+def _words_values(visit: PageVisit, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the form shows of words of texts."""
+    return {
+        "words": _WORDS | (given.get("words") or {}),
+        "has_words": bool(given.get("words")),
+        "word_changes": None,
+        "asked_words": visit.form.text("do") == "words",
+        "languages": LANGUAGE_NAMES,
+    }
+
+
 async def _page(
     visit: PageVisit, live: LiveSettings, given: Mapping[str, Any], *, status: int = 200, **more: Any
 ) -> DeskPage:
@@ -392,12 +403,8 @@ async def _page(
     proposed = [each for each in extras.extras if each.pointer not in own]
     names = [*weights, *(name for name in known if name not in weights)][: max(MAX_CATEGORIES, len(weights))]
     values: dict[str, Any] = {
-        "words": _WORDS | (given.get("words") or {}),
-        "has_words": bool(given.get("words")),
+        **_words_values(visit, given),
         "words_pending": source.words_pending is True,
-        "word_changes": None,
-        "asked_words": visit.form.text("do") == "words",
-        "languages": LANGUAGE_NAMES,
         "source": source.source,
         "given": {
             **DEFAULTS,

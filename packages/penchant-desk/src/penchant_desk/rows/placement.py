@@ -14,7 +14,6 @@ from penchant_client.requests import encode, request_of
 from penchant_desk.changes import names_of_people
 from penchant_desk.comparing import SHOWN, ComparedList, rows_of
 from penchant_desk.drafts import JSON, OPEN, draft_called, keep_in_draft, needs_review, own_draft
-from penchant_desk.moments import moment_in
 from penchant_desk.pieces import PieceTile, piece_tiles
 from penchant_desk.problems import PageProblem
 from penchant_desk.requests import FormFault
@@ -177,7 +176,7 @@ class _RowPage:
             return await self._faulty(row, _row_faults(error, f"/placements/{place}"))
         try:
             if do == "schedule":
-                at = moment_in(form.text("at"), visit.form_zone()).isoformat()
+                at = visit.moment_in(form.text("at")).isoformat()
                 await visit.client.send(flows.schedule_draft(visit.source, into, at, revision=saved["revision"]))
         except PageProblem as error:
             return await self._shown(await self._refused(row, [f"at: {error.detail}"]), status=422)

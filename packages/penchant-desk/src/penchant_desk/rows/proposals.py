@@ -12,7 +12,6 @@ from penchant_client.requests import encode, request_of
 from penchant_desk.changes import names_of_people
 from penchant_desk.comparing import ComparedList, rows_of
 from penchant_desk.drafts import JSON, LISTS, OPEN, STATES, STEPS, DraftBody, get_list, needs_review
-from penchant_desk.moments import moment_in
 from penchant_desk.pages.settings import SETTING_LABELS
 from penchant_desk.pieces import PieceTile, piece_tiles
 from penchant_desk.problems import PageProblem, invalid
@@ -199,7 +198,7 @@ async def _done(visit: PageVisit, name: str, do: str) -> str:
 
 def _moment(visit: PageVisit, text: str) -> str:
     try:
-        return moment_in(text, visit.form_zone()).isoformat()
+        return visit.moment_in(text).isoformat()
     except PageProblem as error:
         raise invalid(f"at: {error.detail}") from None
 

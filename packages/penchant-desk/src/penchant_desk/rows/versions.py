@@ -18,7 +18,7 @@ MAX_KEPT_VERSIONS = 100
 
 async def row_versions(visit: PageVisit) -> DeskPage:
     """Show the versions of a row, the one in force first."""
-    name = visit.text("name")
+    name = visit.id("name")
     history = await or_none(visit, list_versions(visit.source, name), "unknown-placement")
     if history is None or not history["versions"]:
         raise unknown_row(name)
