@@ -343,6 +343,12 @@ class _RowPage:
         request = operations.search(self._visit.source, kind="person", limit=MAX_PEOPLE)
         return (await self._visit.client.send(request)).users or ()
 
+    def _introduction(self, row: RowForm) -> list[str]:
+        """Return what a row is that is not in force yet, in words; nothing where it cannot be shown."""
+        if row.preview is None or row.preview.faults:
+            return []
+        return new_row_in_words(row.members, self._tried["as"] or STRANGER)
+
     async def _shown(
         self, row: RowForm, *, status: int = 200, said: str = "", theirs: Mapping[str, Any] | None = None
     ) -> DeskPage:
@@ -389,9 +395,7 @@ class _RowPage:
             "opened": form.all("open"),
             "titles": [each.label for each in titles.titles],
             "preview": row.preview,
-            "introduction": []
-            if versions or row.preview is None or row.preview.faults
-            else new_row_in_words(row.members, self._tried["as"] or STRANGER),
+            "introduction": [] if versions else self._introduction(row),
             "theirs": theirs,
             "who": who,
             "zone": row.context.zone,
