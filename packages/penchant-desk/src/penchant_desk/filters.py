@@ -1,6 +1,6 @@
 """Filters of the templates: how pages write numbers, moments and long texts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -36,6 +36,11 @@ LANGUAGE_NAMES: Mapping[str, str] = {
     "uk": "Ukrainian",
 }
 """What the languages are called whose stop words are known."""
+
+
+def path_words(where: str) -> Sequence[str]:
+    """Return the names that a pointer leads by."""
+    return [each.replace("~1", "/").replace("~0", "~") for each in where.split("/")[1:]]
 
 
 def short(text: str, length: int = SHORT) -> str:

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from penchant_client import ServiceError, operations
 from penchant_client.records import Piece, PieceTitle, Settings
+from penchant_desk.filters import path_words
 from penchant_desk.images import image_host
 from penchant_desk.site import PageVisit
 
@@ -144,11 +145,11 @@ def picture_of(piece: Piece, settings: Settings) -> str | None:
     if settings.image_attribute is UNSET:
         return None
     found: Any = piece.extras
-    for step in settings.image_attribute.removeprefix("/").split("/"):
+    for step in path_words(settings.image_attribute):
         if isinstance(found, list):
             found = found[int(step)] if step.isdecimal() and str(int(step)) == step and int(step) < len(found) else None
         else:
-            found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+            found = found.get(step) if isinstance(found, Mapping) else None
     return found if isinstance(found, str) else None
 
 

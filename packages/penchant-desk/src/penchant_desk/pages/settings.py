@@ -20,7 +20,7 @@ from penchant_desk.drafts import (
     open_drafts,
     own_draft,
 )
-from penchant_desk.filters import LANGUAGE_NAMES
+from penchant_desk.filters import LANGUAGE_NAMES, path_words
 from penchant_desk.likes import what_a_like_is
 from penchant_desk.requests import FormFault, FormFields, mark_of, number_in
 from penchant_desk.site import DeskPage, PageVisit, Redirect
@@ -184,11 +184,6 @@ async def _with_attributes(visit: PageVisit, live: LiveSettings) -> dict[str, An
             named[_free_name(path_words(added), named)] = {"pointer": added, "type": own.type}
     rest = {key: value for key, value in live.members.items() if key != "attributes"}
     return rest | ({"attributes": named} if named else {})
-
-
-def path_words(where: str) -> Sequence[str]:
-    """Return the names that a pointer leads by."""
-    return [each.replace("~1", "/").replace("~0", "~") for each in where.split("/")[1:]]
 
 
 def _free_name(path: Sequence[str], taken: Collection[str]) -> str:

@@ -23,7 +23,7 @@ from penchant_desk.drafts import (
     needs_review,
     own_draft,
 )
-from penchant_desk.filters import short
+from penchant_desk.filters import path_words, short
 from penchant_desk.pages.settings import DEFAULTS, SETTING_LABELS
 from penchant_desk.pieces import MAX_READ, labels_of
 from penchant_desk.problems import invalid
@@ -84,7 +84,7 @@ def steering_words(changes: Sequence[SteeringChange], titles: Mapping[str, str],
 
 
 def _setting_words(change: SteeringChange) -> str:
-    name, *within = [each.replace("~1", "/").replace("~0", "~") for each in str(change.pointer)[1:].split("/")]
+    name, *within = path_words(str(change.pointer))
     label = ", ".join([SETTING_LABELS.get(name, name), *within])
     if change.after is UNSET:
         return f"{label} changed"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penchant_client.requests import encode
+from penchant_desk.filters import path_words
 from penchant_desk.requests import FormFault
 from penchant_desk.rows.fields import COLUMNS, Texts, rows_in
 from penchant_desk.rows.members import BLEND, KINDS, MEMBERS, RowMember, Widget
@@ -176,11 +177,10 @@ def _row_of(
     fitting = [row for row, place in enumerate(places) if rest == place or rest.startswith(f"{place}/")]
     if fitting:
         return max(fitting, key=lambda row: len(places[row]))
-    first = rest.removeprefix("/").partition("/")[0]
+    first = next(iter(path_words(rest)), "")
     if first.isdecimal() and int(first) < len(rows):
         return int(first)
-    name = first.replace("~1", "/").replace("~0", "~")
-    return next((place for place, row in enumerate(rows) if row.get("name") == name), None)
+    return next((place for place, row in enumerate(rows) if row.get("name") == first), None)
 
 
 def _hint(member: RowMember) -> str:
