@@ -4,6 +4,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import TypeVar
 
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
@@ -69,6 +70,7 @@ from penchant.wire.times import format_day
 from penchant_engine.index.browsing import TermCount
 from penchant_engine.model import Term
 
+T = TypeVar("T")
 CURATION = OperationTable(Operation, "curation")
 
 
@@ -354,6 +356,12 @@ async def list_titles(call: Call) -> Answer:
     return Answer(body=encode(listing), version=view.head.version)
 
 
+def _page(found: Sequence[T], values: Values) -> Sequence[T]:
+    """Return the part of a listing that is asked for; all of the rest without a limit."""
+    skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
+    return found[skip : None if limit is None else skip + limit]
+
+
 @CURATION.operation(
     "GET",
     "/{source}/categories",
@@ -367,8 +375,7 @@ async def list_categories(call: Call) -> Answer:
     """List the categories, ascending, with how many keywords they have and how many pieces have one."""
     values, view = call.values(), await call.view()
     found = await call.services.of(SourceSearch).categories(view)
-    skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
-    page = found[skip:] if limit is None else found[skip : skip + limit]
+    page = _page(found, values)
     categories = [CategorySize(category=each.name, keywords=each.keywords, pieces=each.pieces) for each in page]
     return Answer(body=encode(CategoryListing(count=len(found), categories=categories)), version=view.head.version)
 
@@ -409,8 +416,7 @@ async def list_catalogs(call: Call) -> Answer:
     """List the catalogs, those of the most pieces first, with how many are in them."""
     values, view = call.values(), await call.view()
     found = await call.services.of(SourceSearch).catalogs(view)
-    skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
-    page = found[skip:] if limit is None else found[skip : skip + limit]
+    page = _page(found, values)
     listing = CatalogListing(
         count=len(found), catalogs=[CatalogSize(catalog=each.name, pieces=each.pieces) for each in page]
     )
