@@ -7,19 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.servers import Server
+from acceptance.servers import Server, hide_package
 from visitors import HOME, Visitor
 
-HIDDEN = """
-import sys
-from importlib import metadata
-every = metadata.entry_points
-metadata.entry_points = lambda **wanted: tuple(
-    each for each in every(**wanted) if not each.value.startswith("penchant_rows")
-)
-sys.modules["penchant_rows"] = None
-"""
-"""What a process reads as it starts, for which the package is not there."""
 PIECES = [{"id": name, "label": name, "categories": {"genre": ["horror"]}} for name in ("jaws", "deep", "reef")]
 ROW = {"kind": "new", "title": "Newest", "pins": [{"id": "deep", "position": 1}]}
 PAGES = ("pieces", "health", "try", "usage", "keys")
@@ -32,7 +22,7 @@ def penchant(*words: str) -> str:
 
 
 def test_rows_rest_without_the_package_and_answer_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sitecustomize.py").write_text(HIDDEN)
+    hide_package(tmp_path, "penchant_rows")
     data, exported, saved = tmp_path / "data", tmp_path / "films.ndjson", tmp_path / "saved"
     with Server(data) as server:
         key = server.key

@@ -7,18 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.servers import Server
+from acceptance.servers import Server, hide_package
 
-HIDDEN = """
-import sys
-from importlib import metadata
-every = metadata.entry_points
-metadata.entry_points = lambda **wanted: tuple(
-    each for each in every(**wanted) if not each.value.startswith("penchant_words")
-)
-sys.modules["penchant_words"] = None
-"""
-"""What a process reads as it starts, for which the package is not there."""
 PIECES = [
     {"id": "jaws", "label": "The shark", "categories": {}},
     {"id": "deep", "label": "A shark", "categories": {"genre": ["horror"]}},
@@ -27,7 +17,7 @@ LATER = {"id": "reef", "label": "Shark reef", "categories": {"genre": ["horror"]
 
 
 def test_words_rest_without_the_package_and_count_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sitecustomize.py").write_text(HIDDEN)
+    hide_package(tmp_path, "penchant_words")
     data, likes = tmp_path / "data", "/films/content/jaws/similar"
     with Server(data) as server:
         key = server.key

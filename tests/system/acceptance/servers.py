@@ -156,3 +156,18 @@ class Server:
         self.process.kill()
         self.process.wait()
         RUNNING.discard(self)
+
+
+def hide_package(folder: Path, package: str) -> None:
+    """Write what a process reads as it starts with the folder in its path, for which a package is not there."""
+    (folder / "sitecustomize.py").write_text(
+        f"""
+import sys
+from importlib import metadata
+every = metadata.entry_points
+metadata.entry_points = lambda **wanted: tuple(
+    each for each in every(**wanted) if not each.value.startswith("{package}")
+)
+sys.modules["{package}"] = None
+"""
+    )
