@@ -316,7 +316,7 @@ _remembered = functools.lru_cache(maxsize=1 << 13)(_read_keyword)  # most stand 
 _ID_NAMES = (
     "id itemid item contentid content pieceid piece productid product articleid article newsid movieid movie "
     "filmid bookid book songid song trackid track videoid video showid recipeid docid documentid postid gameid "
-    "courseid handle slug sku asin isbn isbn13 ean gtin tconst guid uuid"
+    "courseid handle slug sku asin isbn isbn13 ean gtin tconst guid uuid objectid"
 )
 ID_NAMES = _ID_NAMES.split()
 """Names of columns of ids, as they are compared, the likeliest first."""

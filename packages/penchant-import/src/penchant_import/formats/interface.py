@@ -30,6 +30,10 @@ _ACCEPTED = (
     "An answer of GET /{source}/content or of a listing of interactions, or an array of pieces or interactions, is"
     " accepted."
 )
+_OTHER_OBJECT = (
+    "The member categories is missing; it is required. Objects with members of their own, as databases write them, are"
+    " read by --from json."
+)
 WORD_RULE = "wordRule"
 """The member beside settings that says by which rule pieces had words."""
 _Members = Mapping[str, msgspec.Raw]
@@ -71,6 +75,8 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
         if name not in (*PIECE_MEMBERS, *INTERACTION_MEMBERS):
             return Draft(DraftKind.LINE, *where, text)
     kind = role or _kind(members)
+    if kind is DraftKind.PIECE and "categories" not in members and not members.keys() <= set(PIECE_MEMBERS):
+        return problem_draft(kind, where, "", _OTHER_OBJECT)
     _note_members(where, kind, members, notes)
     return Draft(kind, *where, _as_submitted(text, members))
 

@@ -108,7 +108,7 @@ def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
     tables = {file: files.columns(file, options.form) for file in files.select("csv", "tsv", "tab")}
     for file, columns in tables.items():
         _require_heading(file, columns, options)
-    yield from _read(tables, lambda table: _csv_rows(files, table, options, notes), options, notes)
+    yield from read_tables(tables, lambda table: _csv_rows(files, table, options, notes), options, notes)
 
 
 def _csv_rows(files: Files, table: Table, options: ImportOptions, notes: Notes) -> Iterable[TableRow]:
@@ -189,15 +189,22 @@ def read_parquet(files: Files, options: ImportOptions, notes: Notes) -> Iterator
     """Yield the rows of tables of Parquet and Arrow, those of pieces first."""
     frames = {file: open_frame(files, file) for file in files.select("parquet", "pq", "arrow", "feather")}
     tables = {file: frame.columns for file, frame in frames.items()}
-    yield from _read(tables, lambda table: _frame_rows(frames.pop(table.file), table, options, notes), options, notes)
+    yield from read_tables(
+        tables, lambda table: _frame_rows(frames.pop(table.file), table, options, notes), options, notes
+    )
 
 
-def _read(
+def read_tables(
     columns_of: Mapping[InputFile, Sequence[str]],
     rows_of: Callable[[Table], Iterable[TableRow]],
     options: ImportOptions,
     notes: Notes,
 ) -> Iterator[Draft]:
+    """Yield the rows of tables, those of pieces first; ``rows_of`` reads those of one.
+
+    Raises:
+        UnreadableFile: a column is missing, or nothing says what people did.
+    """
     # The columns of all tables before the first row of any: one that is missing ends the import at once.
     tables = []
     for file, written in columns_of.items():
@@ -457,6 +464,8 @@ def find_column(columns: Sequence[str], chosen: str | None, role: str, first: in
 def _missing(file: InputFile, columns: Sequence[str], what: str, option: str) -> UnreadableFile:
     hint = " If these are several columns, name what separates them with --delimiter." if len(columns) == 1 else ""
     excerpt = printable(", ".join(columns)) or "none"
+    if columns and columns[0].lstrip()[:1] in ("{", "["):
+        hint = " It begins as JSON does: say so with --from json."
     return UnreadableFile(f"{file}: no column of {what} in line 1; name it with {option}. Found are {excerpt}.{hint}")
 
 

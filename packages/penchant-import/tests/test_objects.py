@@ -1,0 +1,172 @@
+"""Objects of JSON with anybody's members, as MongoDB, DynamoDB, Elasticsearch, DuckDB and BigQuery write them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from import_folders import Folder, drafted, run
+from penchant.errors import Refused
+from penchant.importing import StoredTarget
+from penchant_engine.model import InteractionType
+from penchant_import.options import KeywordColumn
+
+GENRES = (KeywordColumn(column="kinds", category="genre"),)
+
+
+def lines(*objects: Any) -> list[str]:
+    return [json.dumps(each) for each in objects]
+
+
+@pytest.mark.parametrize("as_array", (False, True))
+def test_members_are_columns_whichever_object_has_them(folder: Folder, *, as_array: bool) -> None:
+    rope = {"item_id": 7, "title": "Rope", "genres": ["crime", "drama"], "year": 1948, "director": None}
+    films = [rope, {"item_id": "8", "moods": ["dark"], "live": False, "maker": {"name": "Ito"}}]
+    folder.write("films.json", *([json.dumps(films)] if as_array else lines(*films)))
+
+    first, second = folder.read("json")
+
+    assert first == drafted("7", "Rope", genre=["crime", "drama"], extras={"year": 1948})
+    assert second == drafted("8", moods=["dark"], extras={"live": False, "maker": {"name": "Ito"}})
+    assert folder.mapped()["films.json", "item_id"] == ("id", 2)
+
+
+@pytest.mark.parametrize(
+    "date", ({"$date": "1960-02-01T12:00:00Z"}, {"$date": {"$numberLong": "-312897600000"}}, {"$date": -312897600000})
+)
+def test_extended_json_is_read_as_what_it_says(folder: Folder, date: Any) -> None:
+    film = {
+        "_id": {"$oid": "65f1c0ffee00000000000001"},
+        "title": "Rope",
+        "kinds": ["crime", {"$oid": "65f1c0ffee00000000000009"}],
+        "out": date,
+        "plays": {"$numberLong": "9007199254740993"},
+        "price": {"$numberDecimal": "9.50"},
+        "share": {"$numberDouble": "0.5"},
+        "odd": {"$numberLong": "many"},
+        "sub": {"$binary": {"base64": "AA==", "subType": "00"}},
+    }
+    folder.write("films.ndjson", *lines(film))
+
+    (rope,) = folder.read("json", keywords=GENRES)
+
+    assert rope["id"] == "65f1c0ffee00000000000001"
+    assert rope["categories"] == {"genre": ["crime", "65f1c0ffee00000000000009"]}
+    assert rope["extras"].pop("out") in ("1960-02-01T12:00:00Z", "1960-02-01T12:00:00.000Z")
+    assert rope["extras"] == {
+        "plays": 9007199254740993,
+        "price": "9.50",
+        "share": 0.5,
+        "odd": {"$numberLong": "many"},
+        "sub": {"$binary": {"base64": "AA==", "subType": "00"}},
+    }
+
+
+def test_clicks_of_extended_json_keep_their_times(folder: Folder, target: StoredTarget) -> None:
+    # 1972, which as a number of seconds would be the year 4140.
+    moments = {"$date": {"$numberLong": "68428800000"}}, {"$date": "2026-11-02T09:00:00.250Z"}
+    events = [
+        {"_id": {"$oid": "a" * 24}, "user": {"$numberInt": "5"}, "item": "rope", "event": "view", "ts": moment}
+        for moment in moments
+    ]
+    folder.write("events.json", *lines(*events))
+
+    first, second = folder.read("json")
+    work = run("json", folder, target)
+
+    assert first == {"userId": "5", "type": "Click", "contentId": "rope", "timestamp": "1972-03-03T00:00:00.000Z"}
+    assert second["timestamp"] == "2026-11-02T09:00:00.250Z"
+    assert (work.tally.interactions, work.tally.expired) == (2, 1)
+
+
+def test_items_of_dynamodb_are_read_by_their_types(folder: Folder) -> None:
+    item = {
+        "id": {"S": "rope"},
+        "title": {"S": "Rope"},
+        "kinds": {"L": [{"S": "crime"}, {"S": "drama"}]},
+        "tags": {"SS": ["flat", "party"]},
+        "year": {"N": "1948"},
+        "score": {"N": "7.5"},
+        "live": {"BOOL": True},
+        "gone": {"NULL": True},
+        "cut": {"M": {"by": {"S": "Ito"}, "parts": {"NS": ["1", "2"]}}},
+        "raw": {"B": "AA=="},
+    }
+    # An object of somebody's own that is merely called so.
+    folder.write("items.json", *lines({"Item": item}), *lines({"Item": {"S": 5}, "id": "x"}))
+
+    rope, other = folder.read("json", keywords=GENRES)
+
+    assert rope == drafted(
+        "rope",
+        "Rope",
+        genre=["crime", "drama"],
+        extras={
+            "tags": ["flat", "party"],
+            "year": 1948,
+            "score": 7.5,
+            "live": True,
+            "cut": {"by": "Ito", "parts": [1, 2]},
+            "raw": "AA==",
+        },
+    )
+    assert other == drafted("x", extras={"Item": {"S": 5}})
+
+
+def test_a_document_of_elasticsearch_is_its_source_with_its_id(folder: Folder) -> None:
+    hit = {"_index": "films", "_id": "rope", "_score": 1, "_source": {"title": "Rope", "tags": ["flat"]}}
+    folder.write("hits.ndjson", *lines(hit))
+
+    assert folder.read("json") == [drafted("rope", "Rope", tag=["flat"])]
+
+
+def test_whole_numbers_that_are_written_with_a_fraction_are_ids(folder: Folder) -> None:
+    films = [{"id": 7.0, "title": "Rope"}, {"id": 2.0**53, "title": "Heat"}, {"id": 7.5, "title": "Gun"}]
+    folder.write("films.json", *lines(*films))
+
+    rope, heat, gun = folder.read("json")
+
+    assert rope["id"] == "7"
+    assert "has lost digits" in heat.detail
+    assert gun["id"] == 7.5  # refused where pieces are checked
+
+
+@pytest.mark.parametrize("value", (["rope"], {"de": "rope"}))
+def test_a_list_or_an_object_is_no_id(folder: Folder, value: Any) -> None:
+    folder.write("films.json", *lines({"id": value, "title": "Rope"}, {"id": "heat"}), "7", "{")
+
+    nested, heat, number, broken = folder.read("json")
+
+    assert nested.detail == "The member id holds neither a text, a number nor a time."
+    assert heat == drafted("heat")
+    assert number.detail == "An object is accepted."
+    assert "JSON" in broken.detail
+
+
+def test_a_file_without_ids_and_one_with_too_many_members_are_refused(folder: Folder) -> None:
+    folder.write("films.json", *lines({"title": "Rope"}))
+    with pytest.raises(Refused, match=r"no column of ids.*name it with --id-column. Found are title"):
+        folder.read("json")
+
+    folder.write("films.json", *lines({"id": "a"} | {f"m{number}": 1 for number in range(1_000)}))
+    with pytest.raises(Refused, match="line 1: more than 1000 members"):
+        folder.read("json")
+
+
+def test_ratings_and_actions_are_read_as_of_tables(folder: Folder) -> None:
+    events = [{"userId": "kim", "itemId": "rope", "stars": "5", "ts": 1793000000}]
+    folder.write("events.json", *lines(*events))
+
+    (like,) = folder.read("json")
+
+    assert (like["userId"], like["type"]) == ("kim", InteractionType.RATE_LIKE)
+
+
+def test_who_gives_objects_as_another_format_is_told_of_this_one(folder: Folder) -> None:
+    folder.write("films.ndjson", *lines({"film": "rope", "title": "Rope"}))
+    (problem,) = folder.read("ndjson")
+    assert "read by --from json" in problem.detail
+
+    (folder.path / "films.ndjson").rename(folder.path / "films.csv")
+    with pytest.raises(Refused, match="say so with --from json"):
+        folder.read("csv")
