@@ -102,10 +102,24 @@ def test_bytes_that_are_no_text_are_refused_where_a_text_is_needed_and_left_out_
 
 def test_columns_that_nobody_reads_are_told_and_not_converted(folder: Folder) -> None:
     shape = pa.array([b"\x01\x01\0\0\0"])
-    pairs = pa.array([[("a", "b")]], pa.map_(pa.string(), pa.string()))
+    spans = pa.array([pa.MonthDayNano([1, 2, 3])], pa.month_day_nano_interval())
 
-    assert read(folder, id=["1"], shape=shape, pairs=pairs, __index_level_0__=[7]) == [drafted("1")]
-    assert {name for _, name in folder.left_out()} == {"shape", "pairs", "__index_level_0__"}
+    assert read(folder, id=["1"], shape=shape, spans=spans, __index_level_0__=[7]) == [drafted("1")]
+    assert {name for _, name in folder.left_out()} == {"shape", "spans", "__index_level_0__"}
+
+
+def test_maps_are_objects_of_their_own_rows(folder: Folder) -> None:
+    rows = [[("b", 1)], None, [], [("c", None), ("d", 4)]]
+    pairs = pa.array([[("a", 9)], *rows], pa.map_(pa.string(), pa.int64()))
+
+    pieces = read(folder, id=["1", "2", "3", "4"], pairs=pairs.slice(1))
+
+    assert [piece["extras"] for piece in pieces] == [
+        {"pairs": {"b": 1}},
+        {},
+        {"pairs": {}},
+        {"pairs": {"c": None, "d": 4}},
+    ]
 
 
 def test_of_interactions_other_columns_are_only_counted(folder: Folder) -> None:

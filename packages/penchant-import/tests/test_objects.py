@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from import_folders import Folder, drafted, run
 from penchant.errors import Refused
@@ -170,3 +172,36 @@ def test_who_gives_objects_as_another_format_is_told_of_this_one(folder: Folder)
     (folder.path / "films.ndjson").rename(folder.path / "films.csv")
     with pytest.raises(Refused, match="say so with --from json"):
         folder.read("csv")
+
+
+def test_objects_of_numbers_are_weighted_keywords_where_they_are_chosen(folder: Folder) -> None:
+    kinds: list[Any] = [
+        {"noir": 80, "crime": 5.0, "drama": None},
+        [{"key": "noir", "weight": 7}, {"key": "flat"}, "war"],
+    ]
+    kinds += [{"noir": 0.37, "crime": 10_001, "war": 3}, [{"name": "Ito"}]]
+    folder.write("films.json", *lines(*({"id": str(number), "kinds": each} for number, each in enumerate(kinds))))
+
+    pieces = folder.read("json", keywords=GENRES)
+
+    assert [piece["categories"]["genre"] for piece in pieces] == [
+        [{"key": "noir", "weight": 80}, {"key": "crime", "weight": 5}],
+        [{"key": "noir", "weight": 7}, "flat", "war"],
+        [{"key": "war", "weight": 3}],
+        ["Ito"],
+    ]
+    reason, count, line = folder.left_out()["films.json", "kinds"]
+    assert (count, line) == (2, 3)
+    assert "from 1 to 10000: scale and round yours" in reason
+
+
+def test_maps_and_structs_of_frames_are_weighted_keywords(folder: Folder) -> None:
+    weights = [[("noir", 80), ("crime", 5)], [("war", None)]]
+    for kind in (pa.map_(pa.string(), pa.int64()), pa.map_(pa.string(), pa.float64())):
+        table = pa.table({"id": ["rope", "gun"], "kinds": pa.array(weights, kind)})
+        parquet.write_table(table, folder.path / "films.parquet")
+
+        rope, gun = folder.read("parquet", keywords=GENRES)
+
+        assert rope["categories"] == {"genre": [{"key": "noir", "weight": 80}, {"key": "crime", "weight": 5}]}
+        assert gun["categories"] == {}

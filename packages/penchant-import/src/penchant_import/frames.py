@@ -1,7 +1,7 @@
 """Frames: tables of Parquet and Arrow, files or streams, whose columns become values as JSON and readers have them.
 
 Only columns that are asked for are converted; of the others it is counted how often they hold something. Numbers keep
-their digits, times are cut to milliseconds, and what no JSON has (intervals, maps, unions, geometry) is not read.
+their digits, times are cut to milliseconds, and what no JSON has (intervals, unions, geometry) is not read.
 """
 
 import io
@@ -322,6 +322,9 @@ def _converter(kind: Any, *, has_large: bool = False) -> Convert | None:
     if types.is_struct(kind):
         members = {field.name: convert for field in kind if (convert := _converter(field.type)) is not None}
         return partial(_structs, members) if members else None
+    if types.is_map(kind):
+        keys, items = _converter(kind.key_type), _converter(kind.item_type)
+        return None if keys is None or items is None else partial(_maps, keys, items)
     if types.is_fixed_size_binary(kind) and has_large and kind.byte_width == _LARGE_BYTES:
         return _large_integers
     unit = getattr(kind, "unit", None)
@@ -466,6 +469,18 @@ def _structs(members: dict[str, Convert], array: Any) -> list[Any]:
     return [
         dict(zip(members, values, strict=True)) if is_there else None
         for is_there, *values in zip(array.is_valid().to_pylist(), *columns, strict=True)
+    ]
+
+
+def _maps(convert_key: Convert, convert_item: Convert, array: Any) -> list[Any]:
+    """Return maps as objects; a key that stands twice has its last value."""
+    offsets = array.offsets.to_pylist()
+    begin, length = offsets[0], offsets[-1] - offsets[0]
+    keys = [str(key) for key in convert_key(array.keys.slice(begin, length))]
+    items = convert_item(array.items.slice(begin, length))
+    return [
+        dict(zip(keys[at - begin : end - begin], items[at - begin : end - begin], strict=True)) if is_there else None
+        for is_there, at, end in zip(array.is_valid().to_pylist(), offsets, offsets[1:], strict=False)
     ]
 
 

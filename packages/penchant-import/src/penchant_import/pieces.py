@@ -95,12 +95,14 @@ class PieceBuilder:
             self._set(self._piece, field, "label", text)
 
     def keywords(self, field: str, category: str, values: Iterable[Any]) -> None:
-        """Take texts as keywords of a category, each once."""
+        """Take texts as keywords of a category, each once; objects of numbers are weights by keyword."""
         taken: dict[str, int | None] = {}
         for value in values:
-            keyword = self._keyword(field, name_of(value) if isinstance(value, dict) else value)
-            if keyword is not None:
-                taken[keyword] = None
+            for text, weight in _weighted(value) if isinstance(value, dict) else ((value, None),):
+                if weight is not None and not is_weight(weight):
+                    self.omit(field, f"no weight, a whole number from 1 to {MAX_WEIGHT}: scale and round yours")
+                elif (keyword := self._keyword(field, text)) is not None:
+                    taken[keyword] = None if weight is None else int(weight)
         self._add(field, category, taken)
 
     def attributes(
@@ -298,6 +300,24 @@ class PieceBuilder:
 
     def _take(self, field: str, to: str) -> None:
         self._notes.mapped(self._file, field, to)
+
+
+def _weighted(value: dict[str, Any]) -> Iterable[tuple[Any, Any]]:
+    """Return the keywords that an object is, with their weights, ``None`` where it says none.
+
+    Of weights by keyword those without a value are no keywords: frames give each row the members of all.
+    """
+    if value and all(weight is None or isinstance(weight, int | float) for weight in value.values()):
+        return ((text, weight) for text, weight in value.items() if weight is not None)
+    if value.keys() <= {"key", "weight"}:
+        return ((value.get("key"), value.get("weight") or None),)
+    return ((name_of(value), None),)
+
+
+def is_weight(value: Any) -> bool:
+    """Return whether a value is a weight of a keyword."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and value == value // 1 and 1 <= value <= MAX_WEIGHT
 
 
 def _read_keyword(text: str) -> tuple[str, str | None]:
