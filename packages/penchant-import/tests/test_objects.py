@@ -205,3 +205,28 @@ def test_maps_and_structs_of_frames_are_weighted_keywords(folder: Folder) -> Non
 
         assert rope["categories"] == {"genre": [{"key": "noir", "weight": 80}, {"key": "crime", "weight": 5}]}
         assert gun["categories"] == {}
+
+
+@pytest.mark.parametrize(("opening", "closing"), (('{"a":', "}"), ('[{"b":', "}]"), ('{"L":[{"M":{"a":', "}}]}")))
+def test_what_is_nested_too_deep_is_refused_by_its_row(
+    folder: Folder, target: StoredTarget, opening: str, closing: str
+) -> None:
+    for levels in (200, 240, 480, 490, 980, 2_000):
+        deep = f"{opening * levels}1{closing * levels}"
+        folder.write(
+            "films.json", f'{{"id":"deep","x":{{"y":{deep}}}}}', '{"id":"flat"}', f'{{"Item":{{"id":{deep}}}}}'
+        )
+
+        work = run("json", folder, target, skip_invalid=True)
+
+        assert (work.tally.pieces, work.tally.invalid_rows) == (1, 2)
+
+
+def test_a_piece_of_our_own_that_is_nested_too_deep_is_refused_by_its_row(folder: Folder, target: StoredTarget) -> None:
+    for levels in (480, 900, 980):
+        deep = '{"n":null,"a":' * levels + "1" + "}" * levels
+        folder.write("a.ndjson", f'{{"id":"deep","categories":{{"g":{deep}}}}}', '{"id":"flat","categories":{}}')
+
+        work = run("ndjson", folder, target, skip_invalid=True)
+
+        assert (work.tally.pieces, work.tally.invalid_rows) == (1, 1)

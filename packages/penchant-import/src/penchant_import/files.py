@@ -45,6 +45,7 @@ _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What a folder of parts of a table is called where the column holds nothing."""
 
 
+TOO_DEEP = "Nested deeper than can be read."
 ENCODING_HINT = "Say how it is written with --encoding, for instance windows-1252."
 UTF_8_HINT = "Write it in UTF-8, for instance by iconv -f windows-1252 -t utf-8 FILE > NEW."
 """What helps where a file is not in UTF-8, and a format has no option to say how it is written."""

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft
-from penchant_import.files import Files, InputFile, json_problem
+from penchant_import.files import TOO_DEEP, Files, InputFile, json_problem
 from penchant_import.moments import read_moment
 from penchant_import.options import ImportOptions
 from penchant_import.report import Notes
@@ -78,7 +78,10 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
     if kind is DraftKind.PIECE and "categories" not in members and not members.keys() <= set(PIECE_MEMBERS):
         return problem_draft(kind, where, "", _OTHER_OBJECT)
     _note_members(where, kind, members, notes)
-    return Draft(kind, *where, _as_submitted(text, members))
+    try:
+        return Draft(kind, *where, _as_submitted(text, members))
+    except RecursionError:
+        return problem_draft(kind, where, "", TOO_DEEP)
 
 
 def _as_submitted(text: bytes, members: _Members) -> bytes:

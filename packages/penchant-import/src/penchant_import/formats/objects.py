@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from penchant_import.drafts import Draft
-from penchant_import.files import MAX_COLUMNS, Files, InputFile, TableRow, UnreadableFile, printable
+from penchant_import.files import MAX_COLUMNS, TOO_DEEP, Files, InputFile, TableRow, UnreadableFile, printable
 from penchant_import.formats.tables import Roles, Table, read_tables
 from penchant_import.options import ImportOptions
 from penchant_import.report import Notes
@@ -29,26 +29,39 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
 def _members(files: Files, file: InputFile) -> list[str]:
     """Return the names of all members that objects of a file have, in the order in which they are met."""
     names = dict[str, None]()
-    for entry in files.entries(file):
-        if isinstance(entry.value, dict):
-            names |= dict.fromkeys(_unwrap_object(entry.value))
-            if len(names) > MAX_COLUMNS:
-                raise UnreadableFile(f"{file}, line {entry.line}: more than {MAX_COLUMNS} members.")
+    for entry in _objects(files, file):
+        names |= dict.fromkeys(entry.values)
+        if len(names) > MAX_COLUMNS:
+            raise UnreadableFile(f"{file}, line {entry.line}: more than {MAX_COLUMNS} members.")
     return list(names)
 
 
 def _rows(files: Files, table: Table) -> Iterator[TableRow]:
     named = [name for name in table.roles[1:] if name is not None and name != table.roles.label]
-    for entry in files.entries(table.file):
+    for row in _objects(files, table.file):
+        if row.problem:
+            yield row
+            continue
+        values = dict.fromkeys(named, "")
+        try:
+            # Of nothing a table has an empty cell.
+            values |= {name: plain for name, value in row.values.items() if (plain := _unwrap(value)) is not None}
+        except RecursionError:
+            yield row._replace(values={}, problem=TOO_DEEP)
+        else:
+            yield _with_whole_numbers(row._replace(values=values), table.roles, named)
+
+
+def _objects(files: Files, file: InputFile) -> Iterator[TableRow]:
+    """Yield the objects of a file, without their envelopes; their values are as they are written."""
+    for entry in files.entries(file):
         if not isinstance(entry.value, dict):
             yield TableRow(entry.line, {}, entry.problem or "An object is accepted.")
             continue
-        values = dict.fromkeys(named, "")
-        for name, value in _unwrap_object(entry.value).items():
-            # Of nothing a table has an empty cell.
-            if (plain := _unwrap(value)) is not None:
-                values[name] = plain
-        yield _with_whole_numbers(TableRow(entry.line, values), table.roles, named)
+        try:
+            yield TableRow(entry.line, _unwrap_object(entry.value))
+        except RecursionError:
+            yield TableRow(entry.line, {}, TOO_DEEP)
 
 
 def _with_whole_numbers(row: TableRow, roles: Roles, named: Iterable[str]) -> TableRow:
