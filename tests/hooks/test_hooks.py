@@ -229,6 +229,16 @@ def test_an_application_of_a_package_gets_what_the_checks_of_all_let_through(ser
     assert 'route="/-/hello"' in server.client.get("/-/metrics").text
 
 
+def test_an_application_of_a_package_may_get_posts_that_a_key_was_let_in_for(server: Server) -> None:
+    client, path = server.client, "/-/hello-by-key"
+
+    assert client.post(path, json="films").text == "hello films, with 1 pieces"
+    assert client.post(path, json="films", headers={"x-api-key": "no"}).json()["code"] == "unauthenticated"
+    assert client.post(path, content="films").json()["code"] == "unsupported-media-type"
+    assert client.post(path, json="films", headers={"origin": "https://x"}).json()["code"] == "origin-not-allowed"
+    assert (client.get(path).headers["allow"], client.post(f"{path}/x", json="films").status_code) == ("POST", 404)
+
+
 def test_what_is_installed_is_named(server: Server) -> None:
     installed = server.client.get("/-/version").json()
     told = json.loads(command("doctor", "--data", str(server.data), "--quick", "--json").stdout)["versions"]

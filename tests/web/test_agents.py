@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pluggy import PluginManager
 
 from factories import piece
 from penchant.errors import BrokenPackage
+from penchant.hooks import Hooks, Packages
 from penchant.model import Feature, Scope
 from penchant.settings import NodeSettings, PlanSettings
-from penchant.web.mounts import mounting
 from penchant_mcp.results import CLOSE, MARK, MAX_TEXT, OPEN, result_text
 from serving import Service
 from web.test_whom import SHOP, Page
@@ -222,11 +223,12 @@ def test_tools_are_off_unless_they_are_turned_on(applications: Any, tmp_path: Pa
         assert post(plain, asked("ping")).status_code == 404
 
 
-def test_tools_without_their_package_are_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mounting, "entry_points", lambda **_: ())
+def test_tools_without_their_package_are_a_clear_error() -> None:
+    manager = PluginManager("penchant")
+    manager.add_hookspecs(Hooks)
 
     with pytest.raises(BrokenPackage, match=r"pip install penchant\[mcp\]"):
-        mounting.mounted.__wrapped__("mcp")
+        Packages(manager).mounts(NodeSettings(mcp=True))
 
 
 # Keys

@@ -3,8 +3,8 @@
     POST /-/mcp -> the service: key, rate, origin, body -> `application` -> a tool -> client -> the service, in process
     stdin       ->                                          `penchant-mcp` -> a tool -> client -> the service, over HTTP
 
-The service lets in each message, and hands over with it an ASGI application, ``state["service"]``, whose requests are
-parts of the one that was let in.
+The service lets in each message, and hands over its host with it, ``state["host"]``: by its ``interface``, an ASGI
+application, the tools ask for parts of the request that was let in.
 """
 
 import difflib
@@ -141,11 +141,11 @@ def _described(tool: Tool) -> types.Tool:
 def _caller_by_http(context: ServerRequestContext[Any, Any]) -> Caller:
     request: Any = context.request
     bearer = request.headers.get("authorization", "").partition(" ")[2].strip()
-    key, state = request.headers.get("x-api-key", bearer), request.state
-    http = httpx.AsyncClient(transport=httpx.ASGITransport(state.service))
+    key, host = request.headers.get("x-api-key", bearer), request.state.host
+    http = httpx.AsyncClient(transport=httpx.ASGITransport(host.interface))
     # What is overloaded is for the agent to try again.
     client = AsyncClient("http://service", key, http=http, retries=Retries(attempts=1))
-    return Caller(client=client, key=key, count=state.count)
+    return Caller(client=client, key=key, count=host.count_call)
 
 
 _SERVER = agent_server(_caller_by_http)

@@ -47,14 +47,21 @@ GROUP = "penchant"
 _specification = pluggy.HookspecMarker(GROUP)
 implementation = pluggy.HookimplMarker(GROUP)
 """Marks a function of a package's module as what a hook of the same name calls; it may take fewer parameters."""
+AGENTS_PATH = "/-/mcp"
+"""Where the setting `mcp` wants tools for agents, whose key may come as a bearer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """An ASGI application of a package, for requests at a path, which begins with ``/-/``, and below it."""
+    """An ASGI application of a package, for requests at a path, which begins with ``/-/``, and below it.
+
+    One that is ``by_key`` gets posts of JSON at the very path alone: of who sends them key, rate and origin were
+    checked, and their body is that of settings.
+    """
 
     path: str
     application: Callable[[Any, Any, Any], Awaitable[None]]
+    by_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,8 @@ class Hooks:
         """Return ASGI applications below ``/-/``; where an operation has the very path, that answers.
 
         What they are given has passed the service's checks of every request, and bodies its limits. The state of its
-        scope has ``host`` (`penchant.web.mounts.host.MountHost`), by which they ask the interface in this process.
+        scope has ``host`` (`penchant.web.mounts.host.MountHost`), by which they ask the interface in this process:
+        for whoever has a session (``service_of``), or for the key that a mount ``by_key`` has let in (``interface``).
         """
 
 
@@ -289,13 +297,16 @@ class Packages:
         """Return the applications of all packages.
 
         Raises:
-            BrokenPackage: one has a path that another has, or that is not below ``/-/``.
+            BrokenPackage: one has a path that another has, or that is not below ``/-/``, or the settings want what no
+                package mounts.
         """
         mounts = tuple(self._call_all("mount", settings=settings))
         paths = [each.path for each in mounts]
         wrong = sorted({path for path in paths if paths.count(path) > 1 or not path.startswith("/-/")})
         if wrong:
             raise BrokenPackage(f"No package can mount {', '.join(wrong)}: another does, or it is not below /-/.")
+        if settings.mcp and AGENTS_PATH not in paths:
+            raise BrokenPackage("The setting mcp needs a package: pip install penchant[mcp]")
         return mounts
 
     def _call(self, hook: str, **arguments: Any) -> list[Any]:

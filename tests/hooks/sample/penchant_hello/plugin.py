@@ -105,7 +105,7 @@ def stand_in_search(settings: "NodeSettings") -> "StandInSearch | None":
 
 @implementation
 def mount() -> Iterable[Mount]:
-    """Return what greets at an address of its own."""
-    from penchant_hello.mounted import greet  # noqa: PLC0415  # as above
+    """Return what greets at addresses of its own."""
+    from penchant_hello.mounted import greet, greet_by_key  # noqa: PLC0415  # as above
 
-    return (Mount("/-/hello", greet),)
+    return (Mount("/-/hello", greet), Mount("/-/hello-by-key", greet_by_key, by_key=True))

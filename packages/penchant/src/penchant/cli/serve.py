@@ -35,7 +35,6 @@ from penchant.service.rates import connect_redis
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger
 from penchant.tracing import send_spans, tracing
-from penchant.web.mounts.mounting import mounted
 from penchant.web.relay import Relay
 from penchant.web.routes import interface_operations
 from penchant_engine.compiling import import_loader
@@ -112,11 +111,9 @@ def _check_start(settings: NodeSettings) -> int:
         tracing.close()
     # What packages bring may not fit together.
     interface_operations()
-    packages().mounts(settings)
     packages().stand_in_search(settings)
-    if settings.mcp:
-        # It takes a second to import, and 24 MB, which all workers share.
-        mounted("mcp")
+    # The tools for agents take a second to import, and 24 MB, which all workers share.
+    packages().mounts(settings)
     with contextlib.closing(storage_of(settings)) as storage:
         return len(storage.sources.list_large(0))
 

@@ -29,8 +29,7 @@ from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
 from penchant.web.documents import DOCS_PATH, DocumentSite
 from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
-from penchant.web.mounts.applications import DASHBOARD_PATH, MountedApplication, mounted_at
-from penchant.web.mounts.mounting import AgentsMount, mounted
+from penchant.web.mounts.applications import DASHBOARD_PATH, MountedApplication, MountedPosts, mounted_at
 from penchant.web.operations import Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import RESERVED_SEGMENT, PathParameters, decode_component, is_plain, parse_query
@@ -70,14 +69,13 @@ class Application:
     def __init__(self, opening: Opening, settings: NodeSettings, relay: Relay | None = None) -> None:
         self._opening = opening
         self._base_path = settings.base_path
-        operations = served_operations(settings)
-        if settings.mcp:
-            operations += (AgentsMount(mounted("mcp"), self._serve).operation(),)
-        self._routes = _routes(operations, settings.base_path)
+        mounts = packages().mounts(settings)
+        self._mounts = [MountedApplication(each, self._serve) for each in mounts if not each.by_key]
+        posts = [MountedPosts(each, self._serve).operation() for each in mounts if each.by_key]
+        self._routes = _routes([*served_operations(settings), *posts], settings.base_path)
         self._documents = DocumentSite(settings.base_path)
         # Closed to requests from outside alone: the dashboard's, which are parts of others, go on.
         self._closed = "" if settings.administration else f"{settings.base_path}/-/admin/"
-        self._mounts = [MountedApplication(each, self._serve) for each in packages().mounts(settings)]
         self.services: Services | None = None
         # From inside to outside: what is wrapped last is passed first.
         app: ASGIApp = Compression(self._serve)

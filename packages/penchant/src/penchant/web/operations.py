@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope as RequestScope
 
 from penchant.errors import InvalidInput, MalformedPath, NotInBrowsers, invalid_parameter
+from penchant.hooks import AGENTS_PATH
 from penchant.live.views import View
 from penchant.model import BROWSER_SCOPES, Feature, Scope, SourceSettings
 from penchant.service import Services
@@ -42,8 +43,6 @@ from penchant.wire.schemas import InterfacePart
 
 KEY_HEADER = "x-api-key"
 RAW_KEY_HEADER = KEY_HEADER.encode()
-AGENTS_PATH = "/-/mcp"
-"""Where agents' messages go, whose key may come as a bearer."""
 USER_HEADER = "x-penchant-user"
 KEY_PARAMETER = "key"
 USER_PARAMETER = "user"
@@ -60,6 +59,13 @@ BODY_ERRORS = ("unsupported-media-type", "body-too-large", "invalid-syntax", "in
 """Codes of errors of every operation with a body."""
 
 
+def bearer_keys(headers: Headers) -> list[str]:
+    """Return the keys in the headers of a request that may bring one as a bearer."""
+    given = headers.getlist("authorization")
+    bearers = [text[len(_BEARER) :].strip() for text in given if text.lower().startswith(_BEARER)]
+    return bearers + headers.getlist(KEY_HEADER)
+
+
 def keys_of(scope: RequestScope) -> list[str]:
     """Return the keys that a request brings, wherever they may be: in the header, for agents as a bearer, in the query.
 
@@ -69,8 +75,7 @@ def keys_of(scope: RequestScope) -> list[str]:
     keys = headers.getlist(KEY_HEADER)
     # No route has these segments but that of agents, whatever stands before them.
     if _AGENTS in scope["raw_path"]:
-        given = headers.getlist("authorization")
-        return [text[len(_BEARER) :].strip() for text in given if text.lower().startswith(_BEARER)] + keys
+        return bearer_keys(headers)
     if keys or _KEY_QUERY not in scope["query_string"]:
         return keys
     with contextlib.suppress(MalformedPath):

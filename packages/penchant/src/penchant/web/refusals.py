@@ -7,12 +7,13 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penchant.errors import Overloaded, PenchantError
+from penchant.hooks import AGENTS_PATH
 from penchant.live.admission import KEYLESS
 from penchant.service import Services
 from penchant.telemetry import request_id
 from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.exchange import ACCEPTED, CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
-from penchant.web.operations import AGENTS_PATH, keys_of
+from penchant.web.operations import keys_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import RESERVED_SEGMENT, headers_of
 from penchant.web.relay import HelperLost, Relay

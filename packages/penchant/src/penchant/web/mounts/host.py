@@ -17,10 +17,15 @@ from penchant.service.access import Access, Session, Sessions
 from penchant.settings import NodeSettings
 from penchant.web.exchange import LET_IN, READS_AS, REQUEST_ID_HEADER, RequestExchange
 from penchant.web.mounts.people import named_session
+from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, USER_HEADER
 from penchant.web.problems import kind_of, problem_of
 
 _HANDED_ON = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
 """Headers that a part has of the request that it belongs to."""
+_HANDED_ON_BY_KEY = frozenset(
+    name.encode() for name in (USER_HEADER, MIN_VERSION_HEADER, MIN_AUDIENCE_VERSION_HEADER, "origin")
+)
+"""Headers that it has besides where its sender is who sent that request."""
 
 
 class MountHost:
@@ -29,9 +34,10 @@ class MountHost:
     Its methods raise `PenchantError`, and so does receiving a body; `problem` tells what pages say of such an error.
     """
 
-    def __init__(self, exchange: RequestExchange, service: ASGIApp) -> None:
+    def __init__(self, exchange: RequestExchange, service: ASGIApp, access: Access | None = None) -> None:
         self._exchange = exchange
         self._service = service
+        self._access = access
         self._sessions = Sessions(exchange.services.database, exchange.services.access)
 
     @property
@@ -87,6 +93,18 @@ class MountHost:
         if session is None:
             return part_of(self._exchange, self._service, None)
         return part_of(self._exchange, self._service, session.access, replace(session.access, scopes=frozenset(Scope)))
+
+    @property
+    def interface(self) -> ASGIApp:
+        """The interface for parts of a request that was let in by its key, with what that says of person and version.
+
+        A part is not counted against the rate once more.
+        """
+        return part_of(self._exchange, self._service, self._access, also=_HANDED_ON_BY_KEY)
+
+    def count_call(self, tool: str, outcome: str) -> None:
+        """Count a call of a tool by an agent."""
+        self._exchange.services.metrics.agent_calls.labels(tool, outcome).inc()
 
     def problem(self, error: Exception) -> Mapping[str, Any] | None:
         """Return what is wrong as pages say it, and count it; ``None`` for what is no error of the interface."""
