@@ -271,11 +271,14 @@ def test_what_is_no_name_of_a_key_is_refused(service: Service, admin: str, name:
 def test_any_key_may_ask_what_it_may_do(service: Service, admin: str) -> None:
     viewer = service.new_key(scopes=(Scope.PERSONAL, Scope.READ))
     of_page = service.new_key(origins=("https://shop.example",))
+    basic = service.get("/-/key", key=service.new_key(plan="basic")).json()
 
     own = {key: service.get("/-/key", key=key).json() for key in (service.key, viewer, admin)}
 
     assert [each["role"] for each in own.values()] == ["editor", "viewer", "admin"]
     assert own[viewer]["scopes"] == ["read", "personal"]
+    assert (own[service.key]["plan"]["name"], own[service.key]["scopes"]) == ("full", basic["scopes"])
+    assert (basic["plan"]["features"], basic["scopes"]) == ([], ["read", "personal", "interact", "write"])
     assert own[viewer]["plan"] == service.get("/-/admin/plans", key=admin).json()["plans"][1]
     assert own[viewer]["plan"] | {"features": []} == {
         "name": "full",

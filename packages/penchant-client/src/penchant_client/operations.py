@@ -762,7 +762,7 @@ def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Requ
 
 
 def get_account(**options: Unpack[ListIdsOptions]) -> Request[OwnAccount]:
-    """What the key may do, and the sources of its account, ascending by name."""
+    """The account of the key, and its sources, ascending by name."""
     return request_of("GET", "/-/account", OwnAccount, options=options)
 
 

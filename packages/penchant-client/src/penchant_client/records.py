@@ -886,16 +886,12 @@ class OwnSource(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class OwnAccount(Record, frozen=True, kw_only=True, rename="camel"):
-    """The account of a key, what the key may do, and a page of its ``count`` sources, ascending by name.
+    """The account of a key, and a page of its ``count`` sources, ascending by name.
 
     ``key_names`` says who has the account's keys, by their ids, where that was said.
     """
 
     account: str
-    key_id: str
-    plan: str
-    features: Sequence[str]
-    scopes: Sequence[str]
     key_names: Mapping[str, str]
     count: int
     sources: Sequence[OwnSource]

@@ -220,17 +220,13 @@ class Administration:
     async def own_account(
         self, access: Access, *, skip: int, limit: int | None, indexed_version: Callable[[int, str], int | None]
     ) -> OwnAccount[str]:
-        """Return what a key may do, and the sources of its account; ``indexed_version`` is what the process has."""
+        """Return the account of a key with its sources; ``indexed_version`` is what the process has."""
         accounts, sources = self._database.storage.accounts, self._database.storage.sources
         name = await self._database.promptly(accounts.name_of, access.account_id)
         heads = await self._database.promptly(sources.list_of, access.account_id)
         names = await self._database.promptly(self._database.storage.keys.names_of, access.account_id)
         return OwnAccount(
             account=name,
-            key_id=access.key_id,
-            plan=access.plan.name,
-            features=[feature.value for feature in Feature if feature in access.plan.features],
-            scopes=[scope.value for scope in Scope if scope in access.scopes],
             key_names=names,
             count=len(heads),
             sources=[

@@ -247,7 +247,7 @@ _PLACES: Mapping[HitPlace, MatchPlace] = {
     answer="OwnAccount",
 )
 async def get_account(call: Call) -> Answer:
-    """What the key may do, and the sources of its account, ascending by name."""
+    """The account of the key, and its sources, ascending by name."""
     values = call.values()
     skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
     own = await call.services.of(Administration).own_account(

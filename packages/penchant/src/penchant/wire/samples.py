@@ -220,10 +220,6 @@ SAMPLES: Mapping[str, Any] = {
     "PersonalPlace": {"id": "kim", "why": PERSONAL_WHY, **_RANK},
     "OwnAccount": {
         "account": "press",
-        "keyId": "Zk4tQ9",
-        "plan": "full",
-        "features": ["filters", "lists"],
-        "scopes": ["read", "personal", "interact", "write"],
         "keyNames": {"Zk4tQ9": "Ida Berg"},
         "count": 1,
         "sources": [
