@@ -26,7 +26,7 @@ from mkdocs.structure.pages import Page
 
 from penchant import cli, hooks, settings
 from penchant.telemetry import Metrics
-from penchant.web.documents import INTERFACE, OpenApiDocument
+from penchant.web.documents import OpenApiDocument, interface_pages
 from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
 from penchant_client.methods import Methods
@@ -41,7 +41,6 @@ Json = Mapping[str, Any]
 ROOT = Path(__file__).parents[1]
 ADDRESS = "http://127.0.0.1:8080"
 """Where examples ask; what `scripts/run` listens on."""
-INTERFACE_FOLDER = "packages/penchant/src/penchant/web/interface"
 FORMATS_FILE = "packages/penchant-import/src/penchant_import/formats/README.md"
 PROJECT_FILES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files beside the documents that are pages as well."""
@@ -79,9 +78,9 @@ def curl(request: str) -> str:
 def pages() -> dict[str, tuple[str, str]]:
     """Return the pages that are no documents, by their place in the site: the file that each is of, and its text."""
     made = {f"project/{name.lower()}": (name, (ROOT / name).read_text(encoding="utf-8")) for name in PROJECT_FILES}
-    for name in INTERFACE:
-        path = f"{INTERFACE_FOLDER}/{name}.md"
-        made[f"reference/operations/{name}.md"] = path, operations_page((ROOT / path).read_text(encoding="utf-8"))
+    for page in map(Path, map(str, interface_pages(OPERATIONS))):
+        path = page.relative_to(ROOT).as_posix()
+        made[f"reference/operations/{page.name}"] = path, operations_page(page.read_text(encoding="utf-8"))
     head, *sections = re.split(r"^## ", (ROOT / FORMATS_FILE).read_text(encoding="utf-8"), flags=re.MULTILINE)
     made["reference/formats/index.md"] = FORMATS_FILE, head
     for section in sections:
@@ -96,7 +95,7 @@ def _place(path: str, anchor: str) -> tuple[str, str]:
         names = {_slug(name): name for name in _formats()}
         name = names.get(anchor.removeprefix("#"), "")
         return (f"reference/formats/{name}.md", "") if name else ("reference/formats/index.md", anchor)
-    if path.startswith(f"{INTERFACE_FOLDER}/"):
+    if path.startswith("packages/") and "/interface/" in path:
         return f"reference/operations/{posixpath.basename(path)}", anchor
     if path in PROJECT_FILES:
         return f"project/{path.lower()}", anchor

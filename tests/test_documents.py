@@ -12,10 +12,10 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
+from documents.blocks import interface_in_order
 from documents.reading import matches
 from penchant.settings import GroupSettings, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
-from penchant.web.documents import interface_text
 from penchant.web.openapi import description_of
 from penchant.web.problems import problem_kinds
 from penchant.web.routes import interface_operations
@@ -36,7 +36,7 @@ ANSWERS_OF_ONE = 200
 
 
 def examples() -> list[tuple[str, int, str]]:
-    page = interface_text()
+    page = interface_in_order()
     # Answers of lines stand in a text block; tests/documents compares those.
     assert page.count("```http\n") == len(EXAMPLE.findall(page)) + len(LINES.findall(page))
     return [(request, int(status or 200), answer) for request, status, answer in EXAMPLE.findall(page)]
@@ -69,7 +69,7 @@ def test_every_example_of_the_interface_is_answered_as_printed(service: Service)
 
 
 def test_every_operation_is_described_and_has_an_example() -> None:
-    page = interface_text()
+    page = interface_in_order()
     asked = [request.splitlines()[0] for request, _, _ in examples()]
     for operation in OPERATIONS:
         pattern = operation.method + " " + re.sub(r"\\{\w+\\}", r"[^/?]+", re.escape(operation.path)) + r"(\?.*)?"
@@ -82,7 +82,7 @@ def test_every_operation_is_described_and_has_an_example() -> None:
 @pytest.mark.slow
 def test_what_a_key_needs_for_an_operation_stands_in_its_row_alone() -> None:
     for operation in OPERATIONS:
-        description = description_of(operation, interface_text())
+        description = description_of(operation, interface_in_order())
         assert ("monthly quota" in description) == operation.counted, operation.name
         assert (f"Needs the scope `{operation.scope}`" in description) == (operation.scope is not None), operation.name
         assert operation.feature is None or f"`{operation.feature.value}`" in description, operation.name

@@ -9,6 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from penchant.web.documents import interface_pages
+from penchant.web.routes import interface_operations
+
+IN_ORDER = ("service", "content", "words", "similar", "people", "recommendations", "placements", "drafts", "source")
+"""The pages of the interface, as their examples are run: what one needs those before it have made. Others follow."""
 RUN_LANGUAGES = {"sh", "console", "http", "json", "python", "pycon", "javascript", "sql"}
 """Blocks of these are run, compared or written to a file, unless they are marked."""
 _BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -55,3 +60,14 @@ def _blocks(name: str, text: str) -> Iterator[Block]:
             file=known.get("file") or next(iter(names), None),
             status=statuses[0] if statuses else None,
         )
+
+
+def pages_in_order() -> list[Path]:
+    """Return the pages of the interface, as their examples are run."""
+    pages = {page.stem: page for page in map(Path, map(str, interface_pages(interface_operations())))}
+    return [pages.pop(name) for name in IN_ORDER] + list(pages.values())
+
+
+def interface_in_order() -> str:
+    """Return them as one text."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages_in_order())

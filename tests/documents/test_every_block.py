@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 
 from acceptance.servers import Server, command, new_key
-from documents.blocks import RUN_LANGUAGES, Block, blocks_of
+from documents.blocks import RUN_LANGUAGES, Block, blocks_of, pages_in_order
 from documents.reading import Reader, agrees, commands, is_whole, matches
 from penchant.storage import open_storage
-from penchant.web.documents import INTERFACE
 
 ROOT = Path(__file__).parents[2]
-WEB = ROOT / "packages" / "penchant" / "src" / "penchant" / "web"
-OPERATIONS = [WEB / "interface" / f"{name}.md" for name in INTERFACE]
+OPERATIONS = pages_in_order()
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *OPERATIONS]
 APART = [*OPERATIONS, *(ROOT / "docs" / "how-to" / name for name in ("import.md", "packages.md"))]
 """Pages that are followed otherwise: one after the other, and by those of imports, a format at a time, and of hooks."""

@@ -115,7 +115,7 @@ def test_a_draft_is_as_near_as_it_is_once_stored(
     before = scattered([piece for piece in pieces if piece["id"] != draft["id"]])
     after = before.apply({draft["id"]: stored(draft)}, max_merged=0)
 
-    asked = SimilarityQuery.of_draft(stored(draft), algorithm, weights)
+    asked = SimilarityQuery.of_unstored(stored(draft), algorithm, weights)
 
     assert before.nearest_to(asked, SHOWN, 30) == after.nearest_to(
         after.asked(draft["id"], algorithm, weights), SHOWN, 30

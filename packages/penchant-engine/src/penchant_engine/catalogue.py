@@ -323,13 +323,13 @@ class Catalogue:
     def _similar(
         self, piece: str | int | Mapping[str, Any], algorithm: str | None, options: ListOptions
     ) -> SimilarRanking:
-        draft = self._read({"id": "", **piece}) if isinstance(piece, Mapping) else None
+        unstored = self._read({"id": "", **piece}) if isinstance(piece, Mapping) else None
         request = ListRequest(
-            piece_id=id_of(piece) if draft is None else draft.id,
+            piece_id=id_of(piece) if unstored is None else unstored.id,
             algorithm=algorithm_of(algorithm),
             **self.requested(options),
         )
-        ranking = SimilarRanking(self.view, request, self.moment, draft=draft)
+        ranking = SimilarRanking(self.view, request, self.moment, unstored=unstored)
         ranking.require()
         return ranking
 

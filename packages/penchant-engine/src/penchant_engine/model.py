@@ -22,7 +22,7 @@ MAX_WEIGHT = 10_000
 MAX_TAKE = 30
 """Entries in a list of similar or recommended pieces (specification, Limits)."""
 PIN, QUOTA = "pin", "quota"
-"""The rules of placements by which a piece stands where it does (interface, section 10)."""
+"""The rules of lists by which a piece stands where it does (interface, section 10)."""
 MAX_LISTED = 300
 """Entries of a list on all its pages together (interface, section 10)."""
 MARK_BYTES = 5

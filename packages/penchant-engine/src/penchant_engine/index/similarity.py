@@ -57,7 +57,7 @@ class SimilarityQuery:
         self.terms, self.values = terms[used].astype(np.int64), values[used]
 
     @classmethod
-    def of_draft(
+    def of_unstored(
         cls, piece: IndexedPiece, algorithm: Algorithm | None, category_weights: Mapping[str, float]
     ) -> "SimilarityQuery":
         """Return a piece that no snapshot need have as a query."""

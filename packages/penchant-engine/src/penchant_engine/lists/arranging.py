@@ -51,7 +51,7 @@ class Displacement:
 
 @dataclass(frozen=True, slots=True)
 class UnmetDemand:
-    """A pin or a quota, by its pointer in the placement, that could not be met, and the code of the reason."""
+    """A pin or a quota, by its pointer in the rules, that could not be met, and the code of the reason."""
 
     rule: str
     why: str

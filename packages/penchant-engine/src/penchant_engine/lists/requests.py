@@ -16,7 +16,7 @@ from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, Basis
 class Pin:
     """A piece that is to stand at a position of a list, from 1, from a moment until before another one.
 
-    Moments are in ms since 1970 UTC, ``None`` for ever. ``number`` is its place among the pins of its placement.
+    Moments are in ms since 1970 UTC, ``None`` for ever. ``number`` is its place among the pins of its list.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Quota:
 class ListDemands:
     """What a list is to have beside the best: pins, quotas, and ``most`` pieces with a keyword of some categories.
 
-    Only placements have any. Recommendations take ``most`` from the settings.
+    No list of the interface has any but rows of pages. Recommendations take ``most`` from the settings.
     """
 
     pins: tuple[Pin, ...] = ()
@@ -69,7 +69,7 @@ class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
     out by them.
 
     By what: ``algorithm``, ``by`` content or audience, ``half_life_days`` (``None``: the list's own), ``boosts``.
-    ``sinking`` says by which factor, 1 at most, s of a piece is multiplied; only placements have any. ``fill`` lists
+    ``sinking`` says by which factor, 1 at most, s of a piece is multiplied; only rows have any. ``fill`` lists
     what nothing speaks for. ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other,
     ``calibration`` how much the list is to keep the shares that keywords of the ``calibration_category`` have of what
     the person likes. What people like is as of ``min_audience_version`` of the interactions at least.

@@ -2,7 +2,7 @@
 
 They are found by the search of recommendations among the chosen ones alone, so that all of them in one request stand
 in the order of recommendations. Rules of the source (whitelist, variety) do not count, since who chose knows what is
-to be shown; those of a placement do.
+to be shown; those of the request do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,12 +55,12 @@ class CandidateRanking(PersonalRanking):
 
     @computed
     def variety(self) -> ranking.Diversity:
-        """How the list is to be varied: as a placement says, never as the source does."""
+        """How the list is to be varied: as the request says, never as the source does."""
         return self.varied(dict(self.request.demands.most))
 
     @computed
     def arrangement(self) -> Arrangement:
-        """All given pieces that may be shown, or what rules of a placement make of them."""
+        """All given pieces that may be shown, or what rules of the request make of them."""
         if self.variety or self.request.demands:
             return super().arrangement
         shown = replace(self.shown, listed=self.request.listed) if self.request.listed else self.shown
@@ -101,7 +101,7 @@ class CandidateRanking(PersonalRanking):
 
     def why(self, piece_id: str, *, listed: bool) -> Reasons:
         """Return what the parts add for a piece and, of one that is listed, the place at which it is given."""
-        # Of rules only those of a placement can have moved it.
+        # Of rules only those of the request can have moved it.
         why = super().why(piece_id, listed=listed and bool(self.variety or self.request.demands))
         if not listed or self._weight == 1 or piece_id not in self._given:
             return why

@@ -44,7 +44,7 @@ def require_neighbours(view: CatalogueView, piece_id: str) -> None:
 
 
 class SimilarRanking(ListRanking):
-    """The pieces near a piece, or near a draft, whose own id, blank for none, is that of the request.
+    """The pieces near a piece, or near one that is not stored, whose own id, blank for none, is that of the request.
 
     ``audience`` is there where the list goes by it.
     """
@@ -55,11 +55,11 @@ class SimilarRanking(ListRanking):
         request: ListRequest,
         now: int,
         audience: Audience | None = None,
-        draft: IndexedPiece | None = None,
+        unstored: IndexedPiece | None = None,
     ) -> None:
         super().__init__(view, request, now, None if audience is None else audience.version)
         self._shared: SharedAudience | None = None if audience is None else audience.shared_with(request.piece_id)
-        self._draft = draft
+        self._unstored = unstored
 
     def require(self) -> None:
         """Raise where there is no such list.
@@ -68,7 +68,7 @@ class SimilarRanking(ListRanking):
             UnknownPiece: the source has no such piece.
             TooFewPieces: the source has fewer than two.
         """
-        if self._draft is None:
+        if self._unstored is None:
             require_neighbours(self.view, self.request.piece_id)
             _ = self.keywords
 
@@ -79,9 +79,9 @@ class SimilarRanking(ListRanking):
 
     @computed
     def shown(self) -> Filter:
-        """Which pieces may be listed: not the one that a draft would replace."""
+        """Which pieces may be listed: not the one that an unstored piece would replace."""
         shown = super().shown
-        if self._draft is None:
+        if self._unstored is None:
             return shown
         return replace(shown, omitted=shown.omitted | {self.request.piece_id})
 
@@ -93,8 +93,8 @@ class SimilarRanking(ListRanking):
             UnknownPiece: the source has no such piece.
         """
         request, weights = self.request, self.view.settings.category_factors
-        if self._draft is not None:
-            return SimilarityQuery.of_draft(self._draft, request.algorithm, weights)
+        if self._unstored is not None:
+            return SimilarityQuery.of_unstored(self._unstored, request.algorithm, weights)
         if self.view.known_at is not None:
             # The source may have it, and who asks not know it.
             self.view.require(request.piece_id)
@@ -110,7 +110,7 @@ class SimilarRanking(ListRanking):
     def hard_exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:
         """Yield what forbids to show a piece in this list, whatever the list is by."""
         yield from super().hard_exclusions(piece_id, offer)
-        if self._draft is None and piece_id == self.request.piece_id:
+        if self._unstored is None and piece_id == self.request.piece_id:
             yield ExclusionReason(code="same-piece", detail=SAME_PIECE)
 
     def exclusions(self, piece_id: str, offer: Availability) -> Iterator[ExclusionReason]:

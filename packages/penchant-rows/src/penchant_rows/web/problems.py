@@ -37,6 +37,13 @@ ROW_PROBLEMS: Mapping[str, ProblemKind] = {
         "is to be undone. Look at it, and write the draft anew, or publish it with force=true, which puts the draft in "
         "the place of what is there now. Undoing cannot be forced.",
     ),
+    "four-eyes": ProblemKind(
+        403,
+        "Somebody else has to publish this",
+        "The source has the setting fourEyes: its lists, settings and placements change by drafts alone, and who wrote "
+        "one, alone or with others, since it was last published may not publish, schedule or undo it. Propose it, and "
+        "have somebody else do that, with another key. The source itself is not deleted while the setting is on.",
+    ),
     "wrong-draft-state": ProblemKind(
         409,
         "Not in this state of the draft",

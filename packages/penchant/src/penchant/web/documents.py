@@ -5,9 +5,12 @@ checkout does not have at first and a wheel may lack.
 """
 
 import asyncio
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +29,6 @@ from penchant_engine.computed import computed
 SITE = Path(__file__).parents[1] / "site"
 """Where the built site lies."""
 DOCS_PATH = "/-/docs"
-INTERFACE = (
-    "service",
-    "content",
-    "similar",
-    "people",
-    "recommendations",
-    "placements",
-    "drafts",
-    "source",
-    "administration",
-)
-"""The pages in ``interface/`` that describe the operations; their examples are run in this order."""
 _NOT_INSTALLED = (
     "The documents are not installed with this service. They lie in the folder docs of the project; "
     "`sh scripts/docs` there builds the pages that are served here."
@@ -58,10 +49,17 @@ HEADERS = (
 """Nothing of another host is loaded. A cache asks each time, and gets a 304."""
 
 
-def interface_text() -> str:
-    """Return the pages that describe the operations as one text, in their order."""
-    folder = files("penchant.web") / "interface"
-    return "\n".join((folder / f"{name}.md").read_text(encoding="utf-8") for name in INTERFACE)
+def interface_pages(operations: Iterable[Operation]) -> list[Traversable]:
+    """Return the pages that describe operations: those in ``interface/`` beside the modules of their handlers."""
+    homes = dict.fromkeys(sys.modules[each.handler.__module__].__package__ for each in operations)
+    folders = [files(home) / "interface" for home in homes if home]
+    pages = [page for folder in folders if folder.is_dir() for page in folder.iterdir()]
+    return sorted((page for page in pages if page.name.endswith(".md")), key=attrgetter("name"))
+
+
+def interface_text(operations: Iterable[Operation]) -> str:
+    """Return the pages that describe operations as one text."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in interface_pages(operations))
 
 
 class OpenApiDocument:
@@ -88,7 +86,7 @@ class OpenApiDocument:
     @computed
     def document(self) -> dict[str, Any]:
         """The document, which describes itself, too."""
-        return openapi(self._described, self._base_path, interface_text())
+        return openapi(self._described, self._base_path, interface_text(self._described))
 
     async def _answer(self, call: Call) -> Answer:
         exact, generators = await asyncio.to_thread(self._made_forms) if self._forms is None else self._forms

@@ -59,11 +59,10 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
     "code": ("The code of an error.", "invalid-input"),
     "account": ("The name of an account; made if it is missing.", "press"),
     "keyID": ("The id of a key, the part between its underscores.", "Zk4tQ9"),
-    "name": ("The name of a placement; percent-encoded once.", "home"),
     "sourceName": ("The name of a source; percent-encoded once.", "films"),
 }
 _HEADERS: Mapping[str, tuple[str, str]] = {
-    "ETag": ("string", "Tag of the answer, for `If-None-Match`; of a draft its revision."),
+    "ETag": ("string", "Tag of the answer, for `If-None-Match`; of what has revisions its revision."),
     "RateLimit": ("string", "What is left of the key's requests in this second, where the plan limits them."),
     "RateLimit-Policy": ("string", "The requests a second that the plan allows, where it limits them."),
     "Retry-After": ("integer", "Seconds after which the request may be sent again."),
@@ -78,7 +77,7 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
         "integer",
         "The version of the source's interactions after what was recorded or erased.",
     ),
-    "x-penchant-list": ("string", "The id of the list, which impressions and interactions may name."),
+    "x-penchant-list": ("string", "The id of the list, which interactions and reports of what was seen may name."),
     "x-penchant-expired": (
         "string",
         "`true` for an interaction that is older than the source's retention, and so counts for nothing.",

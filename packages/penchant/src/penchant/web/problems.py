@@ -106,13 +106,6 @@ KINDS: Mapping[str, ProblemKind] = {
     "unknown-piece": ProblemKind(
         404, "No such piece", "The source has no piece with this id, or no longer. Ids are compared exactly."
     ),
-    "four-eyes": ProblemKind(
-        403,
-        "Somebody else has to publish this",
-        "The source has the setting fourEyes: its lists, settings and placements change by drafts alone, and who wrote "
-        "one, alone or with others, since it was last published may not publish, schedule or undo it. Propose it, and "
-        "have somebody else do that, with another key. The source itself is not deleted while the setting is on.",
-    ),
     "unknown-problem": ProblemKind(404, "No such problem", "No error of the service has this code."),
     "wrong-method": ProblemKind(
         405,

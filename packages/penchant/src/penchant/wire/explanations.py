@@ -93,7 +93,7 @@ class ExplainedPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel"
 
 
 class ExplainedResult(Record, frozen=True, kw_only=True, rename="camel"):
-    """A list of similar or recommended pieces with reasons; no id for a draft without one."""
+    """A list of similar or recommended pieces with reasons; no id for an unstored piece without one."""
 
     id: str | None
     content: list[ExplainedPiece]

@@ -26,13 +26,13 @@ from penchant_engine.model import Basis, IndexedPiece
 
 
 async def rank_similar(
-    inputs: ListInputs, view: View, request: ListRequest, draft: IndexedPiece | None = None
+    inputs: ListInputs, view: View, request: ListRequest, unstored: IndexedPiece | None = None
 ) -> SimilarRanking:
-    """Return what is similar to a piece, or to a draft."""
+    """Return what is similar to a piece, or to one that is not stored."""
     now, audience = inputs.now(view), None
     if request.by is not Basis.CONTENT:
         audience = await inputs.audience(view, now, request.min_audience_version)
-    return SimilarRanking(view, request, now, audience, draft)
+    return SimilarRanking(view, request, now, audience, unstored)
 
 
 async def rank_personal(

@@ -71,13 +71,13 @@ class Lists:
         """Return the present of a source, in ms since 1970 UTC."""
         return self.inputs.now(view)
 
-    async def similar(self, view: View, request: ListRequest, draft: IndexedPiece | None = None) -> SimilarRanking:
-        """Return what is similar to a piece, or to a draft.
+    async def similar(self, view: View, request: ListRequest, unstored: IndexedPiece | None = None) -> SimilarRanking:
+        """Return what is similar to a piece, or to one that is not stored.
 
         Raises:
             NotYetVisible: the audience version that is asked for was not reached in time; so do all others.
         """
-        return await rank_similar(self.inputs, view, request, draft)
+        return await rank_similar(self.inputs, view, request, unstored)
 
     async def personal(self, view: View, request: ListRequest, likings: StatedLikings | None = None) -> PersonalRanking:
         """Return what a person may like; an unknown one gets popular pieces.
