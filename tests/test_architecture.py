@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import json
 import re
 import sys
 import tomllib
@@ -162,11 +163,13 @@ def test_a_package_imports_what_its_pyproject_names(package: str) -> None:
 def test_all_packages_are_of_one_version() -> None:
     texts = [path.read_text() for root in ROOTS for path in root.glob("*.py")]
     versions = [version for text in texts for version in re.findall(r'^__version__ = "(.+)"$', text, re.MULTILINE)]
-    pins = {pin for path in PACKAGES.values() for pin in re.findall(r'"penchant-\w+==(.+?)"', path.read_text())}
+    pins = {pin for path in PACKAGES.values() for pin in re.findall(r'"penchant[\w-]*==(.+?)"', path.read_text())}
+    clients = {json.loads(path.read_text())["version"] for path in TOP.glob("clients/*/package*.json")}
+    (chart,) = re.findall(r"^version: (.+)$", (TOP / "deploy" / "chart" / "Chart.yaml").read_text(), re.MULTILINE)
 
     assert len(versions) == len(PACKAGES)
     assert len({*versions}) == 1
-    assert pins == {*versions}
+    assert pins == clients == {chart} == {*versions}
 
 
 @pytest.mark.slow

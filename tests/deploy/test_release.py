@@ -9,6 +9,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = ("packages/penchant/src/penchant/__init__.py", "packages/penchant-client/src/penchant_client/version.py")
+OTHERS = {
+    "packages/penchant/pyproject.toml": 'needs = ["penchant-engine==0.9.0", "penchant==0.9.0", "click==8.5"]\n',
+    "clients/elements/package.json": '{\n  "version": "0.9.0"\n}\n',
+    "clients/elements/package-lock.json": '"version": "0.9.0",\n' + "\n" * 9 + '"version": "0.9.0"\n',
+    "deploy/chart/Chart.yaml": "name: penchant\nversion: 0.9.0\n",
+}
+"""What names the version besides; further down in a lock file it is another's."""
 ENTRY = "## Unreleased\n\n### Added\n\n- Something.\n"
 
 
@@ -32,7 +39,9 @@ def clone(tmp_path: Path) -> Path:
     for name in VERSIONS:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text('__version__ = "0.9.0"\n')
-    (folder / "packages/penchant/pyproject.toml").write_text('dependencies = ["penchant-engine==0.9.0"]\n')
+    for name, text in OTHERS.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
     (folder / "CHANGELOG.md").write_text(f"# Changelog\n\n{ENTRY}\n## 0.9.0 (2026-01-01)\n\n- The first.\n")
     git(folder, "init", "--quiet")
     git(folder, "config", "user.name", "a")
@@ -52,7 +61,9 @@ def test_a_release_dates_its_section_sets_the_version_and_is_tagged(clone: Path)
     assert done.returncode == 0, done.stderr
     changelog = (clone / "CHANGELOG.md").read_text()
     assert re.search(r"## Unreleased\n\n## 0\.10\.0 \(\d{4}-\d\d-\d\d\)\n\n### Added\n\n- Something\.\n", changelog)
-    assert '"penchant-engine==0.10.0"' in (clone / "packages/penchant/pyproject.toml").read_text()
+    for name, text in OTHERS.items():
+        expected = text.replace("0.9.0", "0.10.0", 1 if "lock" in name else -1)
+        assert (clone / name).read_text() == expected, name
     assert {(clone / name).read_text() for name in VERSIONS} == {'__version__ = "0.10.0"\n'}
     assert git(clone, "status", "--porcelain") == ""
     assert git(clone, "log", "-1", "--format=%s") == "Release 0.10.0"
