@@ -31,7 +31,9 @@ def when_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"parquet", "calibre"}))  # whose files no page can show
+@pytest.mark.parametrize(
+    "name", sorted(FORMATS.keys() - {"parquet", "calibre", "spreadsheet"})
+)  # whose files no page can show
 def test_each_format_s_example_gives_what_is_printed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

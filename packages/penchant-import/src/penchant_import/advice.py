@@ -50,7 +50,7 @@ UNJOINED_SHARE = 0.05
 """The share of pieces that share no keyword, or of lists without order, from which on something is advised."""
 COMMON_SHARE = 0.95
 """The share of pieces from which on what is the same tells nothing of any."""
-BY_COLUMNS = frozenset({"csv", "parquet", "json", "gorse", "recombee", "metarank"})
+BY_COLUMNS = frozenset({"csv", "parquet", "json", "spreadsheet", "gorse", "recombee", "metarank"})
 """Formats that take ``--keywords``."""
 SampleRow = tuple[str, str, InteractionType, int, int]
 """Who, with which piece, what, and when (ms since 1970 UTC)."""

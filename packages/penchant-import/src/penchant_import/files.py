@@ -38,6 +38,8 @@ DELIMITERS = (",", ";", "\t", "|")
 """What may separate the columns of a table that does not say it, the likeliest first."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How spreadsheets begin what they call Unicode text."""
+_SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How files of spreadsheets begin, new and old ones."""
 _HEADING_LETTERS = 1 << 20
 _SEPARATOR = re.compile(r"\s*\"?sep=(.)\"?\s*\Z", re.IGNORECASE)
 """The line by which spreadsheets are told the delimiter of a table."""
@@ -485,9 +487,11 @@ class Files:
             UnreadableFile: it is not written in that encoding; also while the block reads it.
         """
         with self.open(file) as stream:
-            start = cast(io.BufferedReader, stream).peek(2)[:2]
+            start = cast(io.BufferedReader, stream).peek(4)[:4]
+            if start in _SPREADSHEETS:
+                raise UnreadableFile(f"{file}: no text, but rather a spreadsheet; say so with --from spreadsheet.")
             # A mark of UTF-16 at the start wins over what was said; "utf-8-sig" takes off that of UTF-8.
-            encoding = "utf-16" if start in _UTF_16 else form.encoding or "utf-8-sig"
+            encoding = "utf-16" if start[:2] in _UTF_16 else form.encoding or "utf-8-sig"
             try:
                 with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                     yield text

@@ -1,0 +1,106 @@
+"""Spreadsheets, as openpyxl writes them for Excel."""
+
+import io
+import zipfile
+from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+import openpyxl
+import pytest
+
+from import_folders import Folder, drafted, run
+from penchant.errors import Refused
+from penchant.importing import StoredTarget
+from penchant_import.files import MAX_COLUMNS
+from penchant_import.formats import spreadsheets
+
+pytestmark = pytest.mark.slow
+EVENING = datetime(2026, 11, 1, 20, 30)  # noqa: DTZ001  # times of sheets have no zone
+
+
+def save(folder: Folder, name: str, **sheets: Iterable[Any]) -> None:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(list(row))
+    book.save(folder.path / name)
+
+
+def test_cells_are_read_as_what_they_hold(folder: Folder) -> None:
+    films = [
+        ["ISBN", "title", "genres", "year", "share", "live", "out", "shown", "at", "long"],
+        [9780306406157, " Rope ", "crime|drama", 1948, 0.5, True, date(2026, 11, 1), EVENING],
+        ["007", "Heat", "crime", None, None, None, None, None, time(20, 30), timedelta(hours=30)],
+    ]
+    save(folder, "films.xlsx", Films=films)
+
+    rope, heat = folder.read("spreadsheet")
+
+    extras = {"year": 1948, "share": 0.5, "live": True, "out": "2026-11-01", "shown": "2026-11-01T20:30:00"}
+    assert rope == drafted("9780306406157", "Rope", genre=["crime", "drama"], extras=extras)
+    assert heat["id"] == "007"
+    assert heat["extras"] == {"at": "20:30:00", "long": "P1DT21600S"}
+
+
+def test_the_first_sheet_that_holds_something_is_read_from_its_heading_on(folder: Folder) -> None:
+    films = [[], [], ["id", "tags", None, "tags"], ["a", "x", 5, "y"], [], ["b", "z"], ["c", "", "", "", "behind"]]
+    save(folder, "films.xlsx", Notes=[], Films=films, Prices=[["id", "price"], ["a", 5]], Empty=[])
+
+    first, second, third = folder.read("spreadsheet")
+
+    assert first == drafted("a", tag=["x", "y"], extras={"column 3": 5})
+    assert second == drafted("b", tag=["z"])
+    assert third.detail == "Found more than 4 columns."
+    assert folder.left_out()["films.xlsx", "sheet Prices"] == ("the first sheet alone is read", 1, 1)
+
+
+def test_interactions_of_a_sheet_are_stored(folder: Folder, target: StoredTarget) -> None:
+    events = [["user", "item", "event", "ts"], [5, "a", "view", EVENING], ["kim", "a", "x", None]]
+    save(folder, "events.xlsx", Events=events)
+
+    first, *_ = folder.read("spreadsheet")
+    work = run("spreadsheet", folder, target, skip_invalid=True)
+
+    assert first == {"userId": "5", "type": "Click", "contentId": "a", "timestamp": "2026-11-01T20:30:00.000Z"}
+    assert work.tally.interactions == 1
+
+
+def test_what_is_no_spreadsheet_or_holds_nothing_is_refused(folder: Folder) -> None:
+    save(folder, "films.xlsx", Films=[["id"], ["a"]])
+    content = (folder.path / "films.xlsx").read_bytes()
+    (folder.path / "films.xlsx").rename(folder.path / "films.csv")
+    with pytest.raises(Refused, match="say so with --from spreadsheet"):
+        folder.read("csv")
+    (folder.path / "films.csv").unlink()
+
+    for broken in (b"id\na\n", content[: len(content) // 2], _archive(b"nothing")):
+        (folder.path / "films.xlsx").write_bytes(broken)
+        with pytest.raises(Refused, match=r"films\.xlsx: no spreadsheet that can be read"):
+            folder.read("spreadsheet")
+
+    save(folder, "films.xlsx", Films=[])
+    with pytest.raises(Refused, match="no sheet of it holds anything"):
+        folder.read("spreadsheet")
+
+
+def test_one_that_unpacks_to_too_much_or_is_too_wide_is_refused(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(folder, "films.xlsx", Films=[["id", *(f"c{number}" for number in range(MAX_COLUMNS))], ["a"]])
+    with pytest.raises(Refused, match="more than 1000 columns"):
+        folder.read("spreadsheet")
+
+    monkeypatch.setattr(spreadsheets, "MAX_DOCUMENT_BYTES", 100_000)
+    (folder.path / "films.xlsx").write_bytes(_archive(b" " * 100_001))
+    with pytest.raises(Refused, match="unpacks to over 100000 bytes; save it as CSV"):
+        folder.read("spreadsheet")
+
+
+def _archive(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", content)
+    return packed.getvalue()
