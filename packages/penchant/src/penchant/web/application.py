@@ -1,12 +1,15 @@
 """ASGI application: the stack of what a request passes, and the start and stop of a process.
 
-    server -> `OriginPolicy` -> `Refusals` -> `Compression` -> _serve -> `Resource` -> handler
-              CORS, where       room and      zstd, gzip       an        order of
-              configured        time: 503                      exchange  checks
+    server -> `OriginPolicy` -> behind_policy -> _answer -> `Resource` -> handler
+              CORS, where       an exchange;    route      order of
+              configured        room and time              checks
 
-In `_serve` an error of whatever kind becomes a problem. `penchant.web.resource` has the order of checks from there on.
+Below `_answer` an error of whatever kind becomes a problem. `penchant.web.resource` has the order of checks from there
+on, `penchant.web.exchange` how what is answered goes out. Requests that come while too many wait are refused with a 503
+before anything of them is looked at.
 """
 
+import asyncio
 import functools
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -18,27 +21,30 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penchant.errors import MalformedRequest, OriginNotAllowed, PenchantError, UnknownRoute
-from penchant.hooks import packages
+from penchant.errors import MalformedRequest, OriginNotAllowed, Overloaded, PenchantError, UnknownRoute
+from penchant.hooks import AGENTS_PATH, packages
+from penchant.live.admission import KEYLESS
 from penchant.service import Services
 from penchant.service.access import MAX_SHOWN_ORIGIN
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, request_id
 from penchant.tracing import tracing
-from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
 from penchant.web.documents import DOCS_PATH, DocumentSite
-from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
+from penchant.web.exchange import LET_IN, READS_AS, REQUEST_ID_HEADER, RequestExchange, request_id_of
 from penchant.web.mounts.applications import DASHBOARD_PATH, MountedApplication, MountedPosts, mounted_at
-from penchant.web.operations import Operation
+from penchant.web.operations import Operation, keys_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import RESERVED_SEGMENT, PathParameters, decode_component, is_plain, parse_query
-from penchant.web.refusals import Refusals
-from penchant.web.relay import Relay
+from penchant.web.relay import HelperLost, Relay
 from penchant.web.resource import Resource
 from penchant.web.routes import served_operations
 
 Opening = Callable[[], AbstractAsyncContextManager[Services]]
+HELD_BACK_S = 0.25
+"""How long a refusal waits before it is sent: to refuse those again who ask again at once, whatever Retry-After says,
+would take a third of a worker's time."""
+_TOO_MANY = Overloaded("More requests come in than can be answered in time.")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _EXPOSED_HEADERS = (
     "etag",
@@ -63,7 +69,8 @@ _EXPOSED_HEADERS = (
 class Application:
     """The service as an ASGI application; ``opening`` opens what it needs when the server starts it.
 
-    ``behind_policy`` is what a request passes that another process has let through its `OriginPolicy`.
+    What is the service's own (health, metrics, administration) is never refused: it is needed most when there is a
+    crowd.
     """
 
     def __init__(self, opening: Opening, settings: NodeSettings, relay: Relay | None = None) -> None:
@@ -77,28 +84,26 @@ class Application:
         # Closed to requests from outside alone: the dashboard's, which are parts of others, go on.
         self._closed = "" if settings.administration else f"{settings.base_path}/-/admin/"
         self.services: Services | None = None
-        # From inside to outside: what is wrapped last is passed first.
-        app: ASGIApp = Compression(self._serve)
-        # A function, since services are there only after the start.
-        self.behind_policy = Refusals(app, lambda: self.services, settings.base_path, relay)
-        self._settings = settings
-        self._policy: tuple[ASGIApp, tuple[str, ...]] = self.behind_policy, ()
+        self._relay = relay
+        self._compression = Compression()
+        own = f"{settings.base_path}/{RESERVED_SEGMENT}/"
+        self._own, self._health = own.encode(), f"{own}health".encode()
+        self._agents = f"{settings.base_path}{AGENTS_PATH}".encode()
+        # Ready, since the time that refusals take is lost to those who are let in.
+        self._refusal = problem_body(_TOO_MANY, settings.base_path)
+        self._adopt(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the start and stop of the process."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
-            await self._under_policy()(scope, receive, send)
+            await self._entrance(scope, receive, send)
 
-    def _under_policy(self) -> ASGIApp:
-        """Return the application behind what lets in pages of the origins that the present settings name, if any."""
-        origins = (self._settings if self.services is None else self.services.settings).cors_origins
-        if origins != self._policy[1]:
-            inner = self.behind_policy
-            app = OriginPolicy(inner, origins, self._base_path) if origins else inner
-            self._policy = app, origins
-        return self._policy[0]
+    def _adopt(self, settings: NodeSettings) -> None:
+        """Have pages let in of the origins that settings name, if any."""
+        app, origins = self.behind_policy, settings.cors_origins
+        self._entrance: ASGIApp = OriginPolicy(app, origins, self._base_path) if origins else app
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -116,15 +121,73 @@ class Application:
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """Have what requests need opened meanwhile."""
-        async with self._opening() as self.services:
+        async with self._opening() as services:
+            self.services = services
+            self._adopt(services.settings)
+            services.current.on_change(self._adopt)
             yield
 
+    async def behind_policy(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, whose origin may ask, when it is its turn; refuse one that would have to wait too long."""
+        services = self._opened_services()
+        exchange = RequestExchange(scope, services, receive, send, self._compression)
+        path: bytes = scope["raw_path"]
+        if path.startswith(self._health):
+            await self._answer(exchange)
+            return
+        is_own, keys = path.startswith(self._own), keys_of(scope)
+        # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
+        accepted = services.access.accepted(keys[0]) if keys else None
+        account = None if accepted is None else accepted[1].account_id
+        # Who is signed in at the dashboard is charged from when that is known (`AsyncStorage.serve`).
+        charged_to = KEYLESS if is_own and not keys else account
+        admission = services.admission
+        try:
+            if self._relay is not None and charged_to is not None and admission.loads.is_heavy(charged_to):
+                with admission.loads.elsewhere(charged_to):
+                    if await self._relay.answer(scope, receive, send):
+                        services.metrics.relayed_requests.inc()
+                        return
+            if not is_own:
+                await admission.enter(account)
+        except (Overloaded, HelperLost) as error:
+            await self._refuse(exchange, error)
+            return
+        if len(keys) == 1:
+            exchange.accepted = accepted
+        # Agents wait within, where they can be told so.
+        if is_own and not (account is not None and path.startswith(self._agents)):
+            await admission.charged(charged_to, self._answer(exchange))
+        else:
+            await admission.by_turns(account, self._answer(exchange))
+
+    async def _refuse(self, exchange: RequestExchange, error: Overloaded | HelperLost) -> None:
+        body = problem_body(error, self._base_path) if isinstance(error, HelperLost) else self._refusal
+        await asyncio.sleep(HELD_BACK_S)
+        headers = [
+            (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"retry-after", b"1"),
+        ]
+        await exchange.send_whole(status_of(error), headers, b"" if exchange.method == "HEAD" else body)
+        exchange.services.metrics.problems.labels(error.code).inc()
+        exchange.end()
+        await exchange.linger()
+
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that was let in, count it, and take in what is left of its body."""
+        """Answer a part of a request that was let in."""
+        exchange = RequestExchange(scope, self._opened_services(), receive, send)
+        exchange.let_in(scope[LET_IN], scope[READS_AS])
+        await self._answer(exchange)
+
+    def _opened_services(self) -> Services:
         if self.services is None:
             raise RuntimeError("a request came before the start")
-        receiver = BodyReceiver(receive) if announces_body(scope) else None
-        exchange = RequestExchange(scope, self.services, receiver or receive, send)
+        return self.services
+
+    async def _answer(self, exchange: RequestExchange) -> None:
+        """Answer a request that was let in, count it, and take in what is left of its body."""
         with tracing.span("request", exchange.headers) as tell:
             try:
                 await exchange.answer_by(self._route(exchange), self._base_path)
@@ -133,9 +196,8 @@ class Application:
                 exchange.end()
                 if tracing.collects:
                     tell(exchange.attributes())
-        if receiver is not None:
-            # Last, when the answer is out and the request has given back what it took.
-            await receiver.linger()
+        # Last, when the answer is out and the request has given back what it took.
+        await exchange.linger()
 
     async def _route(self, exchange: RequestExchange) -> None:
         """Let the resource of a request's path answer it.
@@ -281,7 +343,7 @@ class OriginPolicy(CORSMiddleware):
     def preflight_response(self, request_headers: Headers) -> Response:
         """Return the answer to a preflight, the question of a browser before the request itself."""
         response = super().preflight_response(request_headers)
-        named = request_id_of(request_headers.get(REQUEST_ID_HEADER.decode(), ""))
+        named = request_id_of(request_headers.get(REQUEST_ID_HEADER.decode(), "").encode("latin-1"))
         request_id.set(named)
         if response.status_code >= 400:
             response = self._refusal(request_headers, response)

@@ -8,9 +8,7 @@ from typing import Protocol
 
 import zstandard
 from starlette.datastructures import MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from penchant.web.query import headers_of
+from starlette.types import Message, Send
 
 MINIMUM_BYTES = 1024
 """Smaller bodies fit into one packet anyway."""
@@ -70,21 +68,16 @@ def _preferred_coding(accept_encoding: str) -> str | None:
 
 
 class Compression:
-    """ASGI middleware that compresses answers as their client accepts."""
+    """Compresses answers as their client accepts."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self) -> None:
         # For whole small answers, one after the other: to make one takes three times as long as such an answer does.
         self._zstd = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and its answer back, compressed where that pays."""
-        coding = preferred_coding(headers_of(scope).first.get(b"accept-encoding", b"").decode("latin-1"))
-        # HEAD keeps the length of the answer as it is without compression.
-        if coding is None or scope["method"] == "HEAD":
-            await self._app(scope, receive, send)
-            return
-        await self._app(scope, receive, _Encoder(send, coding, self._zstd).send)
+    def over(self, send: Send, accept_encoding: str) -> Send:
+        """Return what sends an answer on, compressed where that pays."""
+        coding = preferred_coding(accept_encoding)
+        return send if coding is None else _Encoder(send, coding, self._zstd).send
 
 
 class _Encoder:

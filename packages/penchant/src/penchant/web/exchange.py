@@ -32,10 +32,11 @@ from starlette.types import Message, Receive, Scope, Send
 from penchant.errors import PenchantError, WrongMethod
 from penchant.live.views import View
 from penchant.service import Services
-from penchant.service.access import Access, RateState
+from penchant.service.access import AcceptedKey, Access, RateState
 from penchant.settings import NodeSettings
 from penchant.telemetry import METHODS, logger, request_id
-from penchant.web.bodies import BodyKind, read_body
+from penchant.web.bodies import BodyKind, BodyReceiver, announces_body, read_body
+from penchant.web.compression import MINIMUM_BYTES, Compression
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, address_hint, problem_body, status_of
 from penchant.web.query import Values, headers_of
 
@@ -46,18 +47,16 @@ READS_AS = "penchant.reads_as"
 """Where such a request has who it is that reads, or makes lists, where that one may do more."""
 NO_ROUTE = "(none)"
 """What requests are counted under that were not led to a route."""
-CAME_AT = "penchant.came_at"
-"""Where a request's scope has the moment since which its time counts."""
-ACCEPTED = "penchant.accepted"
-"""Where it has what its key grants, by when that was looked up."""
 _NUMBERS = itertools.count()
 """What request ids of ours end with, behind what is random for the process (4 us less than random ones)."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._~:/+=-]{1,128}\Z")
 
 
-def request_id_of(given: str) -> str:
+def request_id_of(given: bytes | None) -> str:
     """Return the id that a caller gave, if it is well-formed, or one of ours."""
-    return given if _REQUEST_ID.match(given) else f"{_prefix_of(os.getpid())}{next(_NUMBERS):08x}"
+    if given is not None and _REQUEST_ID.match(text := given.decode("latin-1")):
+        return text
+    return f"{_prefix_of(os.getpid())}{next(_NUMBERS):08x}"
 
 
 @functools.lru_cache(maxsize=1)
@@ -77,11 +76,13 @@ def note_request(services: Services, method: str, route: str, status: int, secon
 class RequestExchange:
     """A request while it is answered: how to receive it, how to send to it, and what its answer must carry.
 
-    ``template`` is the path of its route, `NO_ROUTE` before one is found; ``status`` 0 until an answer begins;
-    ``is_stale`` whether the answer may be older than what is stored; ``browser_key`` the id of the key of a page, whose
-    refusals are counted; ``access`` who was let in already, where a request is part of another one; ``challenge`` what
-    a refusal of the key says it wants; ``view`` the source as it was found on the way to the handler; ``values`` those
-    of the query's parameters, once they were read.
+    ``compression`` is how its answer may be compressed; a part of another request is never. ``template`` is the path of
+    its route, `NO_ROUTE` before one is found; ``status`` 0 until an answer begins; ``is_stale`` whether the answer may
+    be older than what is stored; ``browser_key`` the id of the key of a page, whose refusals are counted; ``accepted``
+    what its key grants, by when that was looked up; ``access`` who was let in already, where a request is part of
+    another one, and ``reading`` who reads there, where that one may do more; ``challenge`` what a refusal of the key
+    says it wants; ``view`` the source as it was found on the way to the handler; ``values`` those of the query's
+    parameters, once they were read.
     """
 
     template = NO_ROUTE
@@ -89,6 +90,9 @@ class RequestExchange:
     is_stale = False
     rate: RateState | None = None
     browser_key: str | None = None
+    accepted: AcceptedKey | None = None
+    access: Access | None = None
+    reading: Access | None = None
     view: View | None = None
     values: Values | None = None
     challenge = 'ApiKey realm="penchant", header="x-api-key"'
@@ -96,22 +100,28 @@ class RequestExchange:
     _body_bytes = 0
     _pace: "ReadingPace | None" = None
 
-    def __init__(self, scope: Scope, services: Services, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, scope: Scope, services: Services, receive: Receive, send: Send, compression: Compression | None = None
+    ) -> None:
         """Begin with a request: its id is that of all log lines from here on."""
+        # Before the wait for its turn, where it has to wait: the time that the client sees.
+        self._started = time.perf_counter()
         self.scope = scope
         self.services = services
-        self.receive = receive
         self.headers = headers_of(scope)
+        self._body = BodyReceiver(receive) if announces_body(scope) else None
+        self.receive: Receive = self._body or receive
         self.method: str = scope["method"]
-        self.request_id = request_id_of(self.headers.first.get(REQUEST_ID_HEADER, b"").decode("latin-1"))
+        self.request_id = request_id_of(self.headers.first.get(REQUEST_ID_HEADER))
         request_id.set(self.request_id)
-        self.access: Access | None = scope.get(LET_IN)
-        self.reading: Access | None = scope.get(READS_AS)
-        if self.access is not None and self.access.is_browser:
-            self.browser_key = self.access.key_id
         self._send = send
-        # From before the wait for its turn, where it had to wait: the time that the client sees.
-        self._started: float = scope.get(CAME_AT) or time.perf_counter()
+        self._compression = compression
+
+    def let_in(self, access: Access | None, reading: Access | None) -> None:
+        """Note that the request is part of another one, and who was let in with that."""
+        self.access, self.reading = access, reading
+        if access is not None and access.is_browser:
+            self.browser_key = access.key_id
 
     async def read_body(self, kind: BodyKind) -> bytes:
         """Return the whole body, decompressed. What it becomes counts as taken memory until the request is over.
@@ -167,6 +177,7 @@ class RequestExchange:
             ClientDisconnect: the client takes in nothing of a stream for too long, or too little.
         """
         if message["type"] == "http.response.start":
+            self._compress()
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), *self._headers()]
         if not message.get("more_body"):
@@ -188,8 +199,17 @@ class RequestExchange:
     async def send_whole(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
         """Send a whole answer, which is handed over at once."""
         self.status = status
+        if len(body) >= MINIMUM_BYTES:
+            self._compress()
         await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self._headers()]})
         await self._send({"type": "http.response.body", "body": body})
+
+    def _compress(self) -> None:
+        """Have what is sent from here on compressed, where the client accepts it and that pays."""
+        # HEAD keeps the length of the answer as it is without compression.
+        accepted = self.headers.first.get(b"accept-encoding")
+        if accepted is not None and self._compression is not None and self.method != "HEAD":
+            self._send = self._compression.over(self._send, accepted.decode("latin-1"))
 
     async def answer_by(self, answering: Awaitable[None], base_path: str) -> None:
         """Have a request answered, with a problem where that fails."""
@@ -240,6 +260,11 @@ class RequestExchange:
             self.services.admission.give(self._body_bytes)
         seconds = time.perf_counter() - self._started
         note_request(self.services, self.method, self.template, self.status, seconds)
+
+    async def linger(self) -> None:
+        """Take in what is left of the body, when the answer is out and what the request took is given back."""
+        if self._body is not None:
+            await self._body.linger()
 
     def is_secure(self) -> bool:
         """Return whether the request came over TLS, to us or to a trusted proxy."""

@@ -28,7 +28,7 @@ from penchant.model import Feature, Scope
 from penchant.service.access import Access, AccessControl
 from penchant.service.lists.inclusion import OutdatedAnswer, PieceInclusion
 from penchant.web.bodies import require_media_type
-from penchant.web.exchange import ACCEPTED, RequestExchange
+from penchant.web.exchange import RequestExchange
 from penchant.web.operations import (
     KEY_HEADER,
     NOBODY,
@@ -247,7 +247,7 @@ def _encoded(call: Call, answer: Answer, body: bytes) -> Answer:
 async def _authenticate(exchange: RequestExchange) -> Access:
     """Return who sends a request."""
     # The key was looked at on the way in, before it was the request's turn.
-    access = exchange.services.access.still_accepted(exchange.scope.get(ACCEPTED))
+    access = exchange.services.access.still_accepted(exchange.accepted)
     if access is None:
         access = await authenticate(exchange, keys_of(exchange.scope))
     elif access.is_browser:
