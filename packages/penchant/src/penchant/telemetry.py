@@ -13,6 +13,7 @@ import os
 import sys
 import time
 import traceback
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -78,7 +79,7 @@ class Metrics:
     def __init__(self, folder: Path | None = None) -> None:
         """Make the metrics, in files of ``folder`` or in this process alone."""
         self._folder = folder
-        self._requests: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        self._requests: dict[tuple[str, str, int], _RequestCount] = {}
         self._refused_keys: set[str] = set()
         if folder is not None:
             with _alone(folder):
@@ -231,11 +232,14 @@ class Metrics:
         place = (route, method, status)
         counted = self._requests.get(place)
         if counted is None:
-            # Kept, since to look a labelled metric up takes longer than to count.
-            counted = self.requests.labels(route, method, str(status)), self.request_seconds.labels(route, method)
-            self._requests[place] = counted
-        counted[0].inc()
-        counted[1].observe(seconds)
+            requests, times = (
+                self.requests.labels(route, method, str(status)),
+                self.request_seconds.labels(route, method),
+            )
+            counted = self._requests[place] = _RequestCount(requests, times)
+        counted.requests(1)
+        counted.seconds(seconds)
+        counted.buckets[bisect_left(SECONDS_BUCKETS, seconds)](1)
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text form; in a few milliseconds where files are summed up."""
@@ -265,6 +269,19 @@ class Metrics:
         with _alone(self._folder):
             _add_up_the_dead(self._folder)
             yield registry
+
+
+class _RequestCount:
+    """What adds to the values behind the metrics of requests that were answered alike.
+
+    To look labelled metrics up, and to pass their checks, takes three times as long as to count.
+    """
+
+    def __init__(self, requests: Counter, times: Histogram) -> None:
+        # They have these under no other name.
+        self.requests: Callable[[float], None] = requests._value.inc  # noqa: SLF001  # as above
+        self.seconds: Callable[[float], None] = times._sum.inc  # noqa: SLF001  # as above
+        self.buckets: Sequence[Callable[[float], None]] = [each.inc for each in times._buckets]  # noqa: SLF001  # as above
 
 
 class _FilesCollector(Collector):
