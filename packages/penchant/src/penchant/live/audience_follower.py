@@ -21,6 +21,7 @@ from penchant.live.recent_changes import RecentChanges
 from penchant.live.source_cache import CachedSource, SourceCache
 from penchant.live.weighing import SourceWeights, WeightsFollower
 from penchant.model import SourceSettings
+from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 from penchant_engine.index import Audience, Likes, PieceCounts
@@ -65,13 +66,12 @@ class AudienceFollower:
             NotYetVisible: the weights have not reached the version by the deadline, a monotonic moment.
             StorageUnavailable: the database is away, and nothing was counted before.
         """
+        settled = self.settled(view.head, today)
         cached = self._cache.enter((view.head.account_id, view.head.name))
         state = cached.weights
-        state.requested_at = self._monotonic()
-        settled = cached.settled_audience(view.head, today)
         if settled is not None and state.version >= min_version:
-            state.confirmed_at = state.requested_at
             return settled
+        state.requested_at = self._monotonic()
         request = AudienceRequest(head=view.head, settings=view.source_settings, today=today)
         # The count comes first: weights are made from its tally.
         count = await self._counted(cached, request, is_stale=view.stale)
@@ -85,6 +85,14 @@ class AudienceFollower:
         is_whole = count is not None and count.cursor.version >= view.head.interactions_version
         cached.settled = (view.head, today) if is_whole and state.is_current(request) else None
         return audience
+
+    def settled(self, head: SourceHead, today: int) -> Audience | None:
+        """Return the audience where it is known to have all of a head on a UTC day, ``None`` else."""
+        cached = self._cache.find((head.account_id, head.name))
+        settled = None if cached is None else cached.settled_audience(head, today)
+        if cached is not None and settled is not None:
+            cached.weights.requested_at = cached.weights.confirmed_at = self._monotonic()
+        return settled
 
     async def count_likes(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece where one counts half after so many days, 0 for always.

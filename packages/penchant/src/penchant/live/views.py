@@ -170,8 +170,12 @@ class Views:
         if source is None:
             return
         source.checked_at = self._monotonic()
-        if head is None or (source.view is not None and not source.view.is_of(head)):
+        view = source.view
+        if head is None or (view is not None and not view.is_of(head)):
             self._cache.forget(name)
+        elif view is not None and view.head.version == head.version:
+            # Also where what was remembered is sent again, and the view is not asked for.
+            source.confirmed_at = source.checked_at
 
     def forget(self, account_id: int, source: str) -> None:
         """Forget a source that was deleted; again is no error."""
@@ -195,15 +199,16 @@ class Views:
             NotYetVisible: the version was not reached in time.
             StorageUnavailable: the database is away.
         """
-        deadline = self._monotonic() + self.limits.min_version_timeout_s
+        name, deadline = (account_id, source), 0.0
         while True:
-            head = await self.heads.read((account_id, source))
+            head = await self.heads.read(name)
             # At once: while the database is away nothing of a history that is known to be lost may go on.
-            self.observe((account_id, source), head)
+            self.observe(name, head)
             if head is None:
                 raise UnknownSource("The account has no source of this name; the first submission makes it.")
             if head.version >= min_version:
                 return head
+            deadline = deadline or self._monotonic() + self.limits.min_version_timeout_s
             if self._monotonic() >= deadline:
                 raise NotYetVisible(
                     f"The source is at version {head.version}, the read asked for {min_version}.",
@@ -275,6 +280,10 @@ class Views:
                 break
             await asyncio.sleep(WAIT_STEP_S)
         return await self._audiences.audience(view, today, min_version=min_version, deadline=deadline)
+
+    def settled_audience(self, head: SourceHead, today: int) -> Audience | None:
+        """Return the audience of a source where it has all of a head, as `AudienceFollower.settled`."""
+        return self._audiences.settled(head, today)
 
     async def count_likes(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece under another half-life, as `AudienceFollower.count_likes`."""

@@ -11,8 +11,10 @@ import msgspec
 
 from penchant.errors import InvalidInput
 from penchant.live.views import View
-from penchant.service.lists.answer_cache import AnswerBasis
+from penchant.service.lists.answer_cache import AnswerBasis, AnswerCache
+from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.paging import NEXT_HEADER
+from penchant.storage import SourceHead
 from penchant.web.operations import KEY_PARAMETER, MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Call
 from penchant.web.parameters import MIN_VERSION
 from penchant.wire import encode
@@ -59,27 +61,46 @@ async def find_answer(call: Call) -> SentAnswer | None:
     Raises:
         PenchantError: what the handler would raise for want of the view, the person or what people like.
     """
-    place, answers, inputs = place_of(call), call.services.lists.answers, call.services.lists.inputs
-    if place is None or call.caller is None or call.caller.head is None:
+    place, head = place_of(call), None if call.caller is None else call.caller.head
+    if place is None or head is None:
         return None
-    if not call.operation.personal:
-        head = call.caller.head
-        found: SentAnswer | None = answers.find(place, head.version, inputs.present(head))
-        return found
+    lists = call.services.lists
+    if call.operation.personal:
+        return await _find_personal(call, place, head, lists.answers, lists.inputs)
+    found: SentAnswer | None = lists.answers.find(place, head.version, lists.inputs.present(head))
+    return found
+
+
+async def _find_personal(
+    call: Call, place: Hashable, head: SourceHead, answers: AnswerCache, inputs: LiveInputs
+) -> SentAnswer | None:
+    """Return what a person was sent before, or another one of those of whom nothing is known."""
+    now = inputs.present(head)
+    # Nothing has happened since it was sent last, to whom it was sent.
+    user_id, follows = call.path["userID"], call.operation.follows_audience
+    settled = inputs.settled_audience(head, now) if follows else None
+    if settled is not None or not follows:
+        found: SentAnswer | None = answers.find_unchanged(place, user_id, head, now, settled)
+        if found is not None:
+            return found
     # What was never asked is read by the handler, which says what is wrong with it.
     if not answers.knows(place):
         return None
     call.check_path()
-    view, user_id = await call.view(), call.path["userID"]
+    view = await call.view()
     # The handler goes on with it, where nothing is found.
     call.exchange.view = view
     if view.stale:
         return None
     now = inputs.present(view.head)
     person = await inputs.present_person(view, user_id, now)
-    audience = await inputs.audience(view, now) if call.operation.follows_audience else None
+    audience = await inputs.audience(view, now) if follows else None
     found = answers.find(place, view.head.version, now, person, audience)
-    return found if found is None or found.user_id == user_id else found.sent_to(call, user_id, view)
+    if found is None:
+        return None
+    found = found if found.user_id == user_id else found.sent_to(call, user_id, view)
+    answers.keep_unchanged(place, user_id, view.head, person, found, found.nbytes)
+    return found
 
 
 def keep_answer(call: Call, version: int, basis: AnswerBasis, sent: SentAnswer) -> None:
@@ -92,9 +113,18 @@ def keep_answer(call: Call, version: int, basis: AnswerBasis, sent: SentAnswer) 
 def place_of(call: Call) -> Hashable | None:
     """Return where the answer to a request is kept: what it says, and what its key may see; ``None`` for nowhere."""
     # Without a head the database is away.
-    head, query = None if call.caller is None else call.caller.head, call.raw_query
-    headers = call.exchange.headers.first
-    if head is None or (query and any(each in query for each in _ONCE)) or _MIN_AUDIENCE_VERSION in headers:
+    caller, exchange = call.caller, call.exchange
+    head, query, headers = (
+        None if caller is None else caller.head,
+        exchange.scope["query_string"],
+        exchange.headers.first,
+    )
+    if (
+        caller is None
+        or head is None
+        or (query and any(each in query for each in _ONCE))
+        or _MIN_AUDIENCE_VERSION in headers
+    ):
         return None
     if _MIN_VERSION in headers:
         least = None
@@ -102,5 +132,5 @@ def place_of(call: Call) -> Hashable | None:
             least = call.min_version()
         if least is None or least > head.version:
             return None
-    of_source = (head.source_id, head.incarnation, head.epoch)
-    return (of_source, call.operation.name, call.path.get("contentID"), query, call.access.sees)
+    piece_id, sees = call.path.get("contentID"), caller.access.sees
+    return (head.source_id, head.incarnation, head.epoch, call.operation.name, piece_id, query, sees)

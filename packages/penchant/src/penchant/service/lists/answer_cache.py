@@ -4,7 +4,8 @@ An answer follows from the request with what its key may see (they are its place
 the moment, and, where it is personal, from the person and what people like:
 
     content, settings, lists   the version of the source
-    interactions, said         the person's figures, which are others after each change, and gone with an erasure
+    interactions, said         the person's figures, which are others after each change, and gone with an erasure; or,
+                               where nothing was changed, the head of the source
     what people like           the audience, which is another one after each change
     the day, windows           from which moment to which it holds
 
@@ -19,6 +20,7 @@ from functools import partial
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
 
+from penchant.storage import SourceHead
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Audience, UserFeatures
 from penchant_engine.index.snapshot import Snapshot
@@ -59,6 +61,15 @@ class _CachedAnswer:
     until: int
     audience: ReferenceType[Audience] | None
     person: ReferenceType[UserFeatures] | None
+
+
+class _UnchangedAnswer(NamedTuple):
+    """What was sent to a person, out of an answer, when the source stood at a head."""
+
+    value: Any
+    head: SourceHead
+    answer: _CachedAnswer
+    person: ReferenceType[UserFeatures]
 
 
 class AnswerCache:
@@ -121,6 +132,31 @@ class AnswerCache:
             person = ref(basis.person, partial(self._note_gone, place))
         answer = _CachedAnswer(value, version, basis.since, basis.until, audience, person)
         self._entries.put(place, answer, ENTRY_BYTES + nbytes)
+
+    def find_unchanged(
+        self, place: Hashable, user_id: str, head: SourceHead, now: int, audience: Audience | None
+    ) -> Any:
+        """Return what was sent to a person where the source stands as it stood then, and no moment between counts."""
+        sent = self._entries.get((place, user_id))
+        if sent is None or sent.head != head:
+            return None
+        answer: _CachedAnswer = sent.answer
+        if not answer.since <= now < answer.until or (
+            answer.audience is not None and answer.audience() is not audience
+        ):
+            return None
+        self.hits += 1
+        return sent.value
+
+    def keep_unchanged(
+        self, place: Hashable, user_id: str, head: SourceHead, person: UserFeatures, value: Any, nbytes: int
+    ) -> None:
+        """Keep what was found for a person, whose figures follow from where the source stands and the day."""
+        answer = self._entries.get((place, ref(person)))
+        if answer is not None:
+            own = (place, user_id)
+            gone = ref(person, partial(self._note_gone, own))
+            self._entries.put(own, _UnchangedAnswer(value, head, answer, gone), ENTRY_BYTES + nbytes)
 
     def find_members(self, place: Hashable) -> Any:
         """Return the members that were kept of a piece; ``None`` where there are none."""

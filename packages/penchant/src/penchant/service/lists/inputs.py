@@ -146,6 +146,10 @@ class LiveInputs:
 
         return await self._worked_out(view, read, figures)
 
+    def settled_audience(self, head: SourceHead, now: int) -> Audience | None:
+        """Return what all people like where that has all of a head; ``None`` where it has to be followed first."""
+        return self._views.settled_audience(head, now // DAY_MS)
+
     async def present_person(self, view: View, user_id: str, now: int) -> UserFeatures:
         """Return what lists take of a person now, under the source's own settings; raises as `person`."""
         return await self.people.figures(view, user_id, now // DAY_MS)
