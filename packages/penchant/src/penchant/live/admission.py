@@ -247,7 +247,7 @@ class Admission:
             self._turned_at = self._monotonic()
             asyncio.get_running_loop().call_soon(self._turn)
         # At once, within this turn, but never past one that waits: first come, first served.
-        if self._begun < self._together() and not self._waiting:
+        if not self._waiting and (not self._begun or self._begun < self._together()):
             self._begun += 1
             return None
         future = asyncio.get_running_loop().create_future()

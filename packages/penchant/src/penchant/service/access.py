@@ -79,6 +79,8 @@ class Access:
     """What it was found to be allowed: a key that changes is another record."""
     is_browser: bool = field(init=False)
     """Whether this is a browser key: for pages of its origins, and for people who are signed."""
+    has_rate: bool = field(init=False)
+    """Whether its requests of a second are counted, those of the key or those of an address with it."""
     sees: tuple[bool, bool] = field(init=False)
     """Which of the rights it has that change what an answer says: pages see what is public, keys that read pieces."""
 
@@ -90,6 +92,7 @@ class Access:
     def __post_init__(self) -> None:
         """Work out once what every request asks."""
         object.__setattr__(self, "is_browser", bool(self.origins))
+        object.__setattr__(self, "has_rate", self.is_browser or self.plan.requests_per_second is not None)
         object.__setattr__(self, "sees", (self.is_browser, Scope.READ in self.scopes))
         object.__setattr__(self, "counter", key_counter(self.key_id) if self.is_browser else self.account_id)
         object.__setattr__(self, "quota", self._quota())

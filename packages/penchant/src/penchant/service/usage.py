@@ -29,12 +29,15 @@ from penchant.service.access import Access
 from penchant.service.rates import KEY, CountingTable
 from penchant.storage import AddUsage
 from penchant.telemetry import log_failure, logger
+from penchant_engine.bounded_cache import keep_latest
 
 DAY_S = 86_400
 PAUSE_S = 0.005
 """Pause between looks at what another process is counting."""
 UNDECIDED_TIMEOUT_S = 3.0
 """How long the last answers of a quota wait for counting under way: past a second after a worker has died."""
+MAX_OFFSETS = 4_096
+"""Slots whose places in the file are remembered."""
 CLOSING_TRIES = 400
 """How often a process that ends tries to count its own last answers while another one counts: for 2 s."""
 
@@ -75,6 +78,8 @@ class Usage:
         self._counting = Election(folder / "usage.lock")
         # By slot, what was given in this turn of the event loop and is not in the table yet.
         self._given: dict[Slot, int] = {}
+        # Where slots were found last.
+        self._offsets: dict[Slot, int] = {}
         # Whether something may be left to move; at first, since processes that have ended may have left it.
         self._is_pending = True
         self._flushing: asyncio.Task[bool] | None = None
@@ -163,8 +168,12 @@ class Usage:
         table = self._table
         cells = table.cells
         key = _number(slot)
+        known = self._offsets.get(slot)
+        if known is not None and cells[known + KEY] == key:
+            return known
         offset = table.find(key)
         if offset is not None:
+            keep_latest(self._offsets, slot, offset, MAX_OFFSETS)
             return offset
         # A slot with nothing pending can go: all that it ever counted is in the database.
         offset = table.find_free(key, lambda at: not cells[at + _PENDING] and not cells[at + _MOVING])

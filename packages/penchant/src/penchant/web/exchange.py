@@ -201,8 +201,9 @@ class RequestExchange:
         self.status = status
         if len(body) >= MINIMUM_BYTES:
             self._compress()
-        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self._headers()]})
-        await self._send({"type": "http.response.body", "body": body})
+        send = self._send
+        await send({"type": "http.response.start", "status": status, "headers": [*headers, *self._headers()]})
+        await send({"type": "http.response.body", "body": body})
 
     def _compress(self) -> None:
         """Have what is sent from here on compressed, where the client accepts it and that pays."""

@@ -53,8 +53,8 @@ class RequestHeaders(Headers):
         """Return all values of a header."""
         if self.has_repeated:
             return super().getlist(key)
-        value = self.get(key)
-        return [] if value is None else [value]
+        value = self.first.get(key.lower().encode("latin-1"))
+        return [] if value is None else [value.decode("latin-1")]
 
 
 HEADERS = "penchant.headers"
@@ -151,6 +151,9 @@ class QueryParameters:
 
 
 NO_QUERY = QueryParameters()
+MAX_REMEMBERED_QUERY = 200
+"""Bytes of a query whose parameters are remembered: strangers may send 60 KB."""
+MAX_REMEMBERED_QUERIES = 4_096
 
 
 def list_name(key: str) -> str:
@@ -166,6 +169,11 @@ def parse_query(raw: bytes) -> QueryParameters:
     """
     if not raw:
         return NO_QUERY
+    return _parse_query(raw) if len(raw) <= MAX_REMEMBERED_QUERY else _parse_query.__wrapped__(raw)
+
+
+@functools.lru_cache(MAX_REMEMBERED_QUERIES)
+def _parse_query(raw: bytes) -> QueryParameters:
     pairs, raw_values = [], []
     for part in raw.decode("latin-1").split("&"):
         if part:

@@ -43,7 +43,7 @@ from penchant.web.operations import (
     signed_users,
 )
 from penchant.web.parameters import INCLUDE, NARROWING
-from penchant.web.query import PathParameters, QueryParameters, is_any_named
+from penchant.web.query import NO_QUERY, PathParameters, QueryParameters, is_any_named
 from penchant.web.remembering import Headers, SentAnswer, find_answer, keep_answer
 from penchant.wire import encode
 
@@ -62,8 +62,8 @@ class Resource:
     """A path with its operations by method; GET answers HEAD too."""
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
-        self._operations = {method: CheckedOperation(each) for method, each in operations.items()}
         self._template = next(iter(operations.values())).path
+        self._operations = {method: CheckedOperation(each, self._template) for method, each in operations.items()}
         allowed = list(operations)
         if "GET" in operations:
             # The same handler: `_respond` leaves the body out.
@@ -81,13 +81,50 @@ class Resource:
         checked = self._operations.get(exchange.method)
         if checked is None:
             raise WrongMethod(f"This address takes {self._allow}.", allow=self._allow)
-        operation = checked.operation
-        if operation.path != self._template:
+        await checked.answer(exchange, path, query)
+
+
+async def _send_again(call: Call, found: SentAnswer) -> None:
+    """Send an answer that was sent before."""
+    if found.etag is not None and _is_unchanged(call, found.etag):
+        await call.exchange.send_whole(304, [each for each in found.headers if each[0] not in _OF_BODY], b"")
+    else:
+        await call.exchange.send_whole(200, found.headers, b"" if call.exchange.method == "HEAD" else found.body)
+
+
+class CheckedOperation:
+    """An operation, with what its row says of every request worked out once.
+
+    ``template`` is the path at which it is served: its own, or one that is a piece's as well.
+    """
+
+    def __init__(self, operation: Operation, template: str) -> None:
+        self.operation = operation
+        self._piece_id = None if operation.path == template else template.rpartition("/")[2]
+        self._reads_body = operation.reads_body
+        self._fixed_headers: Mapping[str, str] = {}
+        if operation.personal:
+            self._fixed_headers = {"cache-control": "no-store"}
+        elif not operation.public:
+            # A browser may keep it, but asks each time; what another key gets may differ.
+            self._fixed_headers = {"cache-control": "private, no-cache", "vary": KEY_HEADER}
+        self._people_in_request = operation.about.in_request
+        self._has_source = operation.has_source
+        self._stores = operation.stores
+        self._narrowing = tuple(each for each in NARROWING if each in operation.parameters)
+        # The first kind needs no source, the second finds out by the read that it does anyway.
+        self._looks_for_source = not (operation.creates_source or operation.finds_source)
+        self._includes = INCLUDE in operation.parameters
+
+    async def answer(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> None:
+        """Answer a request for it; raises as `Resource.answer`."""
+        operation = self.operation
+        if self._piece_id is not None:
             exchange.template = operation.path
-            path = PathParameters({**path, "contentID": self._template.rpartition("/")[2]})
-        caller = None if operation.public else await checked.admit(exchange, path, query)
+            path = PathParameters({**path, "contentID": self._piece_id})
+        caller = None if operation.public else await self._admit(exchange, path, query)
         try:
-            media_type, body = await _read_body(exchange, operation) if checked.reads_body else ("", b"")
+            media_type, body = await _read_body(exchange, operation) if self._reads_body else ("", b"")
             call = Call(
                 exchange=exchange,
                 operation=operation,
@@ -99,67 +136,37 @@ class Resource:
             )
             if operation.reader is not None:
                 call = await _prepare(call, operation.reader)
-            found = await find_answer(call) if operation.remembered else None
-            answer = await checked.answered(call) if found is None else None
+            if operation.remembered and (found := await find_answer(call)) is not None:
+                await _send_again(call, found)
+                return
+            answer = await self._answered(call)
         except PenchantError:
             if operation.finds_source and caller is not None:
                 # That there is no such source goes before what is wrong with the body.
                 await exchange.services.views.existing(caller.access.account_id, path["source"])
             raise
-        if answer is not None:
-            await _respond(call, answer, checked.fixed_headers)
-        elif found is not None:
-            await _send_again(call, found)
+        await _respond(call, answer, self._fixed_headers)
 
-
-async def _send_again(call: Call, found: SentAnswer) -> None:
-    """Send an answer that was sent before."""
-    if _is_unchanged(call, found.etag):
-        await call.exchange.send_whole(304, [each for each in found.headers if each[0] not in _OF_BODY], b"")
-    else:
-        await call.exchange.send_whole(200, found.headers, b"" if call.exchange.method == "HEAD" else found.body)
-
-
-class CheckedOperation:
-    """An operation, with what its row says of every request worked out once."""
-
-    def __init__(self, operation: Operation) -> None:
-        self.operation = operation
-        self.reads_body = operation.reads_body
-        self.fixed_headers: Mapping[str, str] = {}
-        if operation.personal:
-            self.fixed_headers = {"cache-control": "no-store"}
-        elif not operation.public:
-            # A browser may keep it, but asks each time; what another key gets may differ.
-            self.fixed_headers = {"cache-control": "private, no-cache", "vary": KEY_HEADER}
-        self._people_in_request = operation.about.in_request
-        self._has_source = operation.has_source
-        self._stores = operation.stores
-        self._narrowing = tuple(each for each in NARROWING if each in operation.parameters)
-        # The first kind needs no source, the second finds out by the read that it does anyway.
-        self._looks_for_source = not (operation.creates_source or operation.finds_source)
-        self._includes = INCLUDE in operation.parameters
-
-    async def admit(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> AdmittedCaller:
+    async def _admit(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> AdmittedCaller:
         """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
         services, operation = exchange.services, self.operation
         reading = None if self._stores else exchange.reading
         access = reading or exchange.access or await _authenticate(exchange)
-        is_page = access.is_browser
         people = () if self._people_in_request is None else self._people_in_request(path, query)
-        if is_page and people and operation.in_browsers and operation.scope in access.scopes:
+        if access.is_browser and people and operation.in_browsers and operation.scope in access.scopes:
             # What the key may not do at all is said first, and whoever is signed.
             services.access.require_person(access, signed_users(exchange.headers, query), people)
         if exchange.access is None:
-            await count_request(exchange, access)
-            services.access.require_origin(access, exchange.headers.get("origin") if is_page else None)
-        if operation.admin:
-            services.access.require_admin(access)
-            return AdmittedCaller(access=access)
+            if access.has_rate:
+                await count_request(exchange, access)
+            else:
+                services.database.serve(access.account_id)
+            if access.is_browser:
+                services.access.require_origin(access, exchange.headers.get("origin"))
         # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
         if operation.counted:
             exchange.counted(await services.usage.reserve(access))
-        narrows = bool(query.pairs) and is_any_named(self._narrowing, query)
+        narrows = query is not NO_QUERY and is_any_named(self._narrowing, query)
         # What a key may do does not change as long as it is remembered: it is found out once.
         leave = (self, bool(people), narrows)
         if leave not in access.leaves:
@@ -178,11 +185,15 @@ class CheckedOperation:
         """Check what a key is limited to, given whether a request names people so far, and narrows its list.
 
         Raises:
+            NotAnAdmin: it has not the role for the operation.
             OutsideScope: it has not the scope of the operation, or of asking for people.
             NotInBrowsers: it is a browser key, and the operation is not for pages.
             NotATenant, FeatureNotInPlan: it is one of no account, or the plan has not the feature.
         """
         control, operation = AccessControl, self.operation
+        if operation.admin:
+            control.require_admin(access)
+            return
         control.require_tenant(access)
         needed = [each for each in (operation.scope, operation.about.scope if people else None) if each is not None]
         # Of what pages may never do, a write says which scope it needs, as to any key without it, unless the row does
@@ -202,7 +213,7 @@ class CheckedOperation:
         if narrows:
             control.require(access, Feature.FILTERS)
 
-    async def answered(self, call: Call) -> Answer:
+    async def _answered(self, call: Call) -> Answer:
         """Return the answer of the handler as bytes, its entries with the members of pieces that the request names.
 
         Raises:
@@ -327,7 +338,7 @@ async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str]) -> None
     """Send an answer: in full, as a stream, without body to HEAD, or as a 304 to who has it already."""
     exchange = call.exchange
     is_head = exchange.method == "HEAD"
-    is_unchanged = _is_unchanged(call, answer.etag)
+    is_unchanged = answer.etag is not None and _is_unchanged(call, answer.etag)
     headers = _answer_headers(call, answer, fixed)
     # A stream that is not sent holds a read transaction; none of the ways below would end it.
     if answer.close is not None and (is_unchanged or is_head):
@@ -360,8 +371,9 @@ def _raw(headers: Mapping[str, str]) -> Headers:
     return list(zip(map(_ENCODED, headers), map(_ENCODED, headers.values()), strict=True))
 
 
-def _is_unchanged(call: Call, etag: str | None) -> bool:
-    if etag is None or (first := call.exchange.headers.first.get(b"if-none-match")) is None:
+def _is_unchanged(call: Call, etag: str) -> bool:
+    first = call.exchange.headers.first.get(b"if-none-match")
+    if first is None:
         return False
     given = first.decode("latin-1")
     # Weak comparison (RFC 9110, section 8.8.3.2), as If-None-Match asks for: the mark W/ makes no difference.
