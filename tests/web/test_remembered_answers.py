@@ -1,6 +1,7 @@
 """Answers that are kept, asked of two workers: whatever an answer follows from changes, the next one has it."""
 
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from clocks import DAY_CLOCK, DAY_S, SetClock
 from factories import piece
 from penchant.bootstrap import web_application
+from penchant.service.access import KEY_LIFE_S
 from penchant.settings import NodeSettings
+from penchant.wire.signing import sign_user
 from serving import Applications, PromptClient, Service, ok
 from web.test_whom import SHOP, Page
 
@@ -167,6 +170,71 @@ def test_what_a_key_may_see_is_its_own(workers: tuple[Service, Service]) -> None
     other = service.new_key(account="other")
     service.submit("s", *FIRST[:3], key=other)
     assert len(ok(service.get("/s/content/p0/similar", key=other))["content"]) == 2
+
+
+def test_a_plan_and_a_key_that_change_hold_for_what_was_kept_on_every_worker(workers: tuple[Service, Service]) -> None:
+    admin, key = workers[0].new_key(admin=True), workers[0].new_key()
+    address = f"/-/admin/keys/{key.split('_')[1]}"
+
+    def answers() -> list[tuple[int, bytes]]:
+        # What is believed of a key is half a second old at most.
+        time.sleep(KEY_LIFE_S * 1.1)
+        given = [(service.get(path, key=key), service.get(path, key=key)) for service in workers for path in PATHS]
+        assert all(found.content == again.content for found, again in given)
+        return [(found.status_code, found.content) for found, _ in given]
+
+    of_full = answers()
+    ok(workers[1].put(f"{address}/plan", json={"plan": "basic"}, key=admin))
+    of_basic = answers()
+    ok(workers[0].put(f"{address}/plan", json={"plan": "full"}, key=admin))
+    of_full_again = answers()
+    ok(workers[1].delete(address, key=admin))
+    of_none = answers()
+
+    assert {status for status, _ in of_full} == {200}
+    assert of_full_again == of_full
+    # The basic plan has neither filters nor what is for people.
+    allowed = [path for path in PATHS if "/similar" in path and "catalogs" not in path] * len(workers)
+    assert [each for each in of_basic if each[0] == 200] == [
+        each for each, path in zip(of_full, PATHS * len(workers), strict=True) if path in allowed
+    ]
+    assert {status for status, _ in of_basic} == {200, 403}
+    assert {status for status, _ in of_none} == {401}
+
+
+def test_what_a_key_may_do_is_its_own_on_every_worker(workers: tuple[Service, Service], clock: SetClock) -> None:
+    page = Page(workers[0])
+    signed = {"origin": SHOP, "x-penchant-user": sign_user("kim", page.secret, int(clock.now) + 60)}
+    keys: dict[str, dict[str, Any]] = {
+        "all": {},
+        "read": {"key": workers[0].new_key(scopes=["read"])},
+        "personal": {"key": workers[0].new_key(scopes=["personal"])},
+        "basic": {"key": workers[0].new_key(plan="basic")},
+        "page": {"key": page.key, "headers": signed},
+        "unsigned": {"key": page.key, "headers": page.headers()},
+        "foreign": {"key": workers[0].new_key(account="other")},
+    }
+
+    def statuses(service: Service) -> dict[str, list[int]]:
+        return {
+            name: [service.get(path, **options).status_code for path in PATHS[-5:]] for name, options in keys.items()
+        }
+
+    # Each key asks for what another one was answered, whoever came first and on whichever worker.
+    first = [statuses(service) for service in workers]
+    keys = dict(reversed(keys.items()))
+    again = [statuses(service) for service in workers]
+
+    assert first == again == [first[0]] * 2
+    assert first[0] == {
+        "all": [200] * 5,
+        "read": [403] * 5,
+        "personal": [403, 200, 200, 200, 200],
+        "basic": [403] * 5,
+        "page": [200, 401, 200, 401, 200],
+        "unsigned": [401] * 5,
+        "foreign": [404] * 5,
+    }
 
 
 def test_strangers_share_a_list_each_under_their_own_name(workers: tuple[Service, Service]) -> None:
