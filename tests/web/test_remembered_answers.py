@@ -253,6 +253,22 @@ def test_strangers_share_a_list_each_under_their_own_name(workers: tuple[Service
     assert len({str(each) for each in answers.values()}) == 1
 
 
+def test_what_is_kept_is_compressed_as_each_client_accepts(workers: tuple[Service, Service]) -> None:
+    service, _ = workers
+    service.submit("s", *(piece(f"q{number}", "a", label="L" * 99, filters=SHOWN_IN) for number in range(40)))
+    path = "/s/content/p0/similar?include=label"
+    plain = service.get(path, headers={"accept-encoding": "identity"})
+    coded = [service.get(path, headers={"accept-encoding": each}) for each in ("gzip", "zstd", "gzip", "zstd", "br")]
+    service.submit("s", piece("q0", "a", label="Other", filters=SHOWN_IN))
+    changed = service.get(path, headers={"accept-encoding": "gzip"})
+
+    assert [each.headers.get("content-encoding") for each in coded] == ["gzip", "zstd", "gzip", "zstd", None]
+    assert {each.content for each in coded} == {plain.content}
+    assert {each.headers["vary"] for each in coded[:4]} == {"x-api-key, accept-encoding"}
+    assert changed.headers["content-encoding"] == "gzip"
+    assert "Other" in changed.text
+
+
 def test_conditions_heads_and_faults_are_answered_as_ever(workers: tuple[Service, Service]) -> None:
     service, _ = workers
     path = "/s/content/p0/similar"

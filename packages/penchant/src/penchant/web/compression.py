@@ -74,10 +74,13 @@ class Compression:
         # For whole small answers, one after the other: to make one takes three times as long as such an answer does.
         self._zstd = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
 
-    def over(self, send: Send, accept_encoding: str) -> Send:
-        """Return what sends an answer on, compressed where that pays."""
+    def over(self, send: Send, accept_encoding: str, forms: dict[str, bytes] | None = None) -> Send:
+        """Return what sends an answer on, compressed where that pays.
+
+        In ``forms`` bodies are kept by their coding that are half as large as the answer: the next time they are sent.
+        """
         coding = preferred_coding(accept_encoding)
-        return send if coding is None else _Encoder(send, coding, self._zstd).send
+        return send if coding is None else _Encoder(send, coding, self._zstd, {} if forms is None else forms).send
 
 
 class _Encoder:
@@ -90,8 +93,9 @@ class _Encoder:
     Once the start is out, nothing is held back any more.
     """
 
-    def __init__(self, send: Send, coding: str, zstd: zstandard.ZstdCompressor) -> None:
+    def __init__(self, send: Send, coding: str, zstd: zstandard.ZstdCompressor, forms: dict[str, bytes]) -> None:
         self._send = send
+        self._forms = forms
         self._coding = coding
         self._zstd = zstd
         self._start: Message | None = None
@@ -112,8 +116,8 @@ class _Encoder:
             start, self._start = self._start, None
             if (more or len(body) >= MINIMUM_BYTES) and start["status"] != 304:
                 self._announce(start)
-                if not more and len(body) <= SMALL_BYTES and self._coding == "zstd":
-                    body = self._zstd.compress(body)
+                if not more and len(body) <= SMALL_BYTES:
+                    body = self._whole(body)
                 else:
                     self._compressor = _CODINGS[self._coding]()
             await self._send(start)
@@ -121,6 +125,19 @@ class _Encoder:
             work = functools.partial(_compressed, self._compressor, body, is_last=not more)
             body = work() if len(body) <= SMALL_BYTES else await asyncio.to_thread(work)
         await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+    def _whole(self, body: bytes) -> bytes:
+        """Return a whole small body in its coding."""
+        known = self._forms.get(self._coding)
+        if known is not None:
+            return known
+        if self._coding == "zstd":
+            compressed = self._zstd.compress(body)
+        else:
+            compressed = _compressed(_CODINGS[self._coding](), body, is_last=True)
+        if len(compressed) <= len(body) // len(_CODINGS):
+            self._forms[self._coding] = compressed
+        return compressed
 
     def _announce(self, start: Message) -> None:
         headers = MutableHeaders(raw=start["headers"])

@@ -196,21 +196,27 @@ class RequestExchange:
         if self._pace.is_too_slow(size, time.monotonic() - began):
             raise ClientDisconnect
 
-    async def send_whole(self, status: int, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
-        """Send a whole answer, which is handed over at once."""
+    async def send_whole(
+        self,
+        status: int,
+        headers: Sequence[tuple[bytes, bytes]],
+        body: bytes,
+        forms: dict[str, bytes] | None = None,
+    ) -> None:
+        """Send a whole answer, which is handed over at once; ``forms`` are kept of one that is sent again."""
         self.status = status
         if len(body) >= MINIMUM_BYTES:
-            self._compress()
+            self._compress(forms)
         send = self._send
         await send({"type": "http.response.start", "status": status, "headers": [*headers, *self._headers()]})
         await send({"type": "http.response.body", "body": body})
 
-    def _compress(self) -> None:
+    def _compress(self, forms: dict[str, bytes] | None = None) -> None:
         """Have what is sent from here on compressed, where the client accepts it and that pays."""
         # HEAD keeps the length of the answer as it is without compression.
         accepted = self.headers.first.get(b"accept-encoding")
         if accepted is not None and self._compression is not None and self.method != "HEAD":
-            self._send = self._compression.over(self._send, accepted.decode("latin-1"))
+            self._send = self._compression.over(self._send, accepted.decode("latin-1"), forms)
 
     async def answer_by(self, answering: Awaitable[None], base_path: str) -> None:
         """Have a request answered, with a problem where that fails."""

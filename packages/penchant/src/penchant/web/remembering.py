@@ -15,6 +15,7 @@ from penchant.service.lists.answer_cache import AnswerBasis, AnswerCache
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.paging import NEXT_HEADER
 from penchant.storage import SourceHead
+from penchant.web.compression import MINIMUM_BYTES
 from penchant.web.operations import KEY_PARAMETER, MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Call
 from penchant.web.parameters import MIN_VERSION
 from penchant.wire import encode
@@ -29,19 +30,22 @@ _ONCE = (f"{KEY_PARAMETER}=".encode(), MIN_VERSION.name.encode())
 class SentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """A whole answer of status 200 as it is sent: headers, body and tag; whose it is, if anybody's.
 
-    ``cursor`` makes what says where the list goes on, for a request that chooses the same one.
+    ``forms`` are the body by the codings in which it was sent. ``cursor`` makes what says where the list goes on, for a
+    request that chooses the same one.
     """
 
     headers: Headers
     body: bytes
     etag: str | None
     user_id: str | None = None
+    forms: dict[str, bytes] = msgspec.field(default_factory=dict)
     cursor: Callable[[Call, View], str] | None = None
 
     @property
     def nbytes(self) -> int:
-        """How many bytes are sent."""
-        return len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
+        """How many bytes are sent, and may be kept in its forms, which are together no larger than the body."""
+        forms = len(self.body) if len(self.body) >= MINIMUM_BYTES else 0
+        return len(self.body) + forms + sum(len(name) + len(value) for name, value in self.headers)
 
     def sent_to(self, call: Call, user_id: str, view: View) -> "SentAnswer":
         """Return the answer for another one of those of whom nothing is known: they have all else in common."""
@@ -52,7 +56,7 @@ class SentAnswer(msgspec.Struct, frozen=True, kw_only=True):
         headers.append((_LENGTH, b"%d" % len(body)))
         if self.cursor is not None:
             headers.append((_NEXT, self.cursor(call, view).encode()))
-        return msgspec.structs.replace(self, body=body, headers=headers, user_id=user_id)
+        return msgspec.structs.replace(self, body=body, headers=headers, user_id=user_id, forms={})
 
 
 async def find_answer(call: Call) -> SentAnswer | None:

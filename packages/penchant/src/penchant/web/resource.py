@@ -89,7 +89,8 @@ async def _send_again(call: Call, found: SentAnswer) -> None:
     if found.etag is not None and _is_unchanged(call, found.etag):
         await call.exchange.send_whole(304, [each for each in found.headers if each[0] not in _OF_BODY], b"")
     else:
-        await call.exchange.send_whole(200, found.headers, b"" if call.exchange.method == "HEAD" else found.body)
+        body = b"" if call.exchange.method == "HEAD" else found.body
+        await call.exchange.send_whole(200, found.headers, body, found.forms)
 
 
 class CheckedOperation:
