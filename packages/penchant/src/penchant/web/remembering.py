@@ -5,6 +5,7 @@ follows from; which answers are kept, their handlers say by `Answer.basis`.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Hashable
 
 import msgspec
@@ -82,11 +83,11 @@ async def _find_personal(
     now = inputs.present(head)
     # Nothing has happened since it was sent last, to whom it was sent.
     user_id, follows = call.path["userID"], call.operation.follows_audience
-    settled = inputs.settled_audience(head, now) if follows else None
-    if settled is not None or not follows:
-        found: SentAnswer | None = answers.find_unchanged(place, user_id, head, now, settled)
-        if found is not None:
-            return found
+    own = (place, user_id)
+    settled = functools.partial(inputs.settled_audience, head, now) if follows else None
+    found: SentAnswer | None = answers.find_unchanged(own, head, now, settled)
+    if found is not None:
+        return found
     # What was never asked is read by the handler, which says what is wrong with it.
     if not answers.knows(place):
         return None
@@ -103,7 +104,8 @@ async def _find_personal(
     if found is None:
         return None
     found = found if found.user_id == user_id else found.sent_to(call, user_id, view)
-    answers.keep_unchanged(place, user_id, view.head, person, found, found.nbytes)
+    if view.head == head:
+        answers.keep_unchanged(own, head, person, found, found.nbytes, settled)
     return found
 
 

@@ -14,7 +14,7 @@ them, under one limit.
 """
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from penchant_engine.index.snapshot import Snapshot
 from penchant_engine.lists.requests import moment_of
 from penchant_engine.model import DAY_MS
 
+PersonPlace = tuple[Hashable, str]
 ENTRY_BYTES = 900
 """Memory of an answer beside its bytes: its place, its headers and slots of tables."""
 
@@ -53,14 +54,17 @@ def holding_time(snapshot: Snapshot, now: int, at: int | None = None, *, by_day:
     return (since, until) if at is None and not by_day else (max(since, day), min(until, day + DAY_MS))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _CachedAnswer:
+    """An answer and what it holds for; ``head`` is where the source stood when it was found last."""
+
     value: Any
     version: int
     since: int
     until: int
     audience: ReferenceType[Audience] | None
     person: ReferenceType[UserFeatures] | None
+    head: SourceHead | None = None
 
 
 class _UnchangedAnswer(NamedTuple):
@@ -134,27 +138,43 @@ class AnswerCache:
         self._entries.put(place, answer, ENTRY_BYTES + nbytes)
 
     def find_unchanged(
-        self, place: Hashable, user_id: str, head: SourceHead, now: int, audience: Audience | None
+        self, own: PersonPlace, head: SourceHead, now: int, settled: Callable[[], Audience | None] | None
     ) -> Any:
-        """Return what was sent to a person where the source stands as it stood then, and no moment between counts."""
-        sent = self._entries.get((place, user_id))
+        """Return what was sent to a person where the source stands as it stood then, and no moment between counts.
+
+        ``own`` is the place of the answer with the person's id. ``settled`` finds what all people like if it has all of
+        the head; ``None`` for answers that do not go by that.
+        """
+        sent: _UnchangedAnswer | None = self._entries.get(own)
         if sent is None or sent.head != head:
             return None
-        answer: _CachedAnswer = sent.answer
-        if not answer.since <= now < answer.until or (
-            answer.audience is not None and answer.audience() is not audience
-        ):
+        answer = sent.answer
+        if not answer.since <= now < answer.until:
+            return None
+        if settled is not None and (answer.audience is None or answer.audience() is not settled()):
             return None
         self.hits += 1
         return sent.value
 
     def keep_unchanged(
-        self, place: Hashable, user_id: str, head: SourceHead, person: UserFeatures, value: Any, nbytes: int
+        self,
+        own: PersonPlace,
+        head: SourceHead,
+        person: UserFeatures,
+        value: Any,
+        nbytes: int,
+        settled: Callable[[], Audience | None] | None,
     ) -> None:
-        """Keep what was found for a person, whose figures follow from where the source stands and the day."""
-        answer = self._entries.get((place, ref(person)))
-        if answer is not None:
-            own = (place, user_id)
+        """Keep what was found for a person, whose figures follow from where the source stands and the day.
+
+        Not before it is found twice while the source stands there: where it changes all the time, that is in vain.
+        """
+        answer: _CachedAnswer | None = self._entries.get((own[0], ref(person)))
+        if answer is None:
+            return
+        if answer.head != head:
+            answer.head = head
+        elif settled is None or settled() is not None:
             gone = ref(person, partial(self._note_gone, own))
             self._entries.put(own, _UnchangedAnswer(value, head, answer, gone), ENTRY_BYTES + nbytes)
 
