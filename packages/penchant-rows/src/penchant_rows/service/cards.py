@@ -2,7 +2,7 @@
 
 Only whole weeks (Monday to Sunday, UTC) of the days for which impressions are kept are told, and none that was shown to
 some, but fewer than `LEAST_PEOPLE` known people; a value of an attribute that fewer of them saw is in no share. Pieces
-that the row pins are told apart, and are in no figure. Each figure is defined in docs/how-to/placements.md.
+that the row pins are told apart, and are in no figure. Each figure is defined in web/interface/placements.md.
 
 What is read is bounded (`MAX_SHOWN` impressions of a source and week), and figures are kept for an hour: of weeks that
 are over they change only with the catalogue and with what is liked by now.
