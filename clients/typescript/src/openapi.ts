@@ -1028,8 +1028,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the key may do, and the sources of its account, ascending by name.
-         * @description What the key may do, and the sources of its account, ascending by name; `skip`, `limit`. `keyNames` says who has the account's keys, where that was said, to show it in the place of a key's id; `indexedVersion` is the version that the index of the process that answers has, `null` before it has read the source. Not for browser keys. Needs the scope `read`. Not for browser keys.
+         * The account of the key, and its sources, ascending by name.
+         * @description The key's account and its sources, ascending by name; `skip`, `limit`. What the key may do says `GET /-/key`. `keyNames` says who has the account's keys, where that was said, to show it in the place of a key's id; `indexedVersion` is the version that the index of the process that answers has, `null` before it has read the source. Not for browser keys. Needs the scope `read`. Not for browser keys.
          */
         get: operations["getAccount"];
         put?: never;
@@ -2512,16 +2512,12 @@ export interface components {
         };
         /**
          * OwnAccount
-         * @description The account of a key, what the key may do, and a page of its ``count`` sources, ascending by name.
+         * @description The account of a key, and a page of its ``count`` sources, ascending by name.
          *
          *         ``key_names`` says who has the account's keys, by their ids, where that was said.
          */
         OwnAccount: {
             account: string;
-            keyId: string;
-            plan: string;
-            features: string[];
-            scopes: string[];
             keyNames: {
                 [key: string]: string;
             };
@@ -4318,7 +4314,7 @@ export interface components {
     parameters: never;
     requestBodies: never;
     headers: {
-        /** @description Tag of the answer, for `If-None-Match`; of a draft its revision. */
+        /** @description Tag of the answer, for `If-None-Match`; of what has revisions its revision. */
         ETag: string;
         /** @description What is left of the key's requests in this second, where the plan limits them. */
         RateLimit: string;
@@ -4336,7 +4332,7 @@ export interface components {
         "x-penchant-ignored": string;
         /** @description The version of the source's interactions after what was recorded or erased. */
         "x-penchant-interactions-version": number;
-        /** @description The id of the list, which impressions and interactions may name. */
+        /** @description The id of the list, which interactions and reports of what was seen may name. */
         "x-penchant-list": string;
         /** @description `true` for an interaction that is older than the source's retention, and so counts for nothing. */
         "x-penchant-expired": string;
@@ -17099,18 +17095,6 @@ export interface operations {
                     /**
                      * @example {
                      *       "account": "press",
-                     *       "keyId": "Zk4tQ9",
-                     *       "plan": "full",
-                     *       "features": [
-                     *         "filters",
-                     *         "lists"
-                     *       ],
-                     *       "scopes": [
-                     *         "read",
-                     *         "personal",
-                     *         "interact",
-                     *         "write"
-                     *       ],
                      *       "keyNames": {
                      *         "Zk4tQ9": "Ida Berg"
                      *       },
