@@ -17,10 +17,6 @@ from penchant_engine.lists.similar import require_neighbours
 from penchant_engine.model import (
     DAY_MS,
     MAX_PROFILE_INTERACTIONS,
-    TYPE_BITS,
-    TYPE_MASK,
-    WHOLE,
-    InteractionType,
     StoredInteraction,
 )
 from penchant_rows.errors import UnknownPlacement
@@ -36,7 +32,6 @@ from penchant_rows.wire.placements import ListRules
 
 _BY_HISTORY = {PlacementKind.AGAIN, PlacementKind.BECAUSE, PlacementKind.KEYWORD}
 """Kinds of lists that are made from what a person did, one by one."""
-_TYPES = {kind.code: kind for kind in InteractionType}
 
 
 class BulkPlacement(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,16 +87,8 @@ class PlacementFacts(ArrayMembers):
     def interactions(self, person: int, user_id: str) -> list[StoredInteraction]:
         """Return what a person did, newest first."""
         pieces, codes, moments = self.did[:, self.did_starts[person] : self.did_starts[person + 1]].tolist()
-        return [
-            StoredInteraction(
-                user_id=user_id,
-                type=_TYPES[code & TYPE_MASK],
-                piece_id=piece_id,
-                occurred_at=moment,
-                portion=WHOLE - (code >> TYPE_BITS),
-            )
-            for piece_id, code, moment in zip(self.pieces.take(pieces), codes, moments, strict=True)
-        ]
+        rows = zip(codes, self.pieces.take(pieces), moments, strict=True)
+        return [StoredInteraction.of_code(*each, user_id) for each in rows]
 
     def passed_over(self, person: int) -> dict[str, int]:
         """Return how often a person was shown each piece and passed it over."""

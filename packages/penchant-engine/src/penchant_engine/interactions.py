@@ -1,15 +1,14 @@
 """Interactions: what people did with pieces, as columns."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant_engine.checking import id_of
+from penchant_engine.checking import id_of, number_in
 from penchant_engine.errors import InvalidInput
-from penchant_engine.frames import column_of, ids_of, moments_of, numbered
+from penchant_engine.frames import column_of, ids_of, is_missing, moments_of, numbered
 from penchant_engine.index import Likes
 from penchant_engine.index.layout import IntArray
 from penchant_engine.index.people.likes import PAIR_SHIFT, PERSON_SHIFT, LatestEvents, build_likes, latest_of
@@ -19,7 +18,6 @@ DEFAULT_KIND = "Watch"
 """What an interaction is where nothing says so: one that makes a piece known to the person."""
 _COLUMNS = ("person_of", "piece_of", "codes", "moments")
 _KINDS = {kind.lower(): kind for kind in InteractionType}
-_BY_CODE = {kind.code: kind for kind in InteractionType}
 
 
 class Interactions:
@@ -154,17 +152,10 @@ class Interactions:
         """Return what the person of a number did, newest first; one look at all interactions."""
         rows = np.flatnonzero(self.person_of == person)
         rows = rows[np.lexsort((-rows, -self.moments[rows]))]
+        columns = (each[rows].tolist() for each in (self.codes, self.piece_of, self.moments))
         return [
-            StoredInteraction(
-                user_id="",
-                type=_BY_CODE[code & 15],
-                piece_id=self.pieces[piece],
-                occurred_at=moment,
-                portion=WHOLE - (code >> 4),
-            )
-            for piece, code, moment in zip(
-                self.piece_of[rows].tolist(), self.codes[rows].tolist(), self.moments[rows].tolist(), strict=True
-            )
+            StoredInteraction.of_code(code, self.pieces[piece], moment)
+            for code, piece, moment in zip(*columns, strict=True)
         ]
 
 
@@ -174,13 +165,15 @@ def _codes_of(kinds: Sequence[Any], portions: NDArray[Any] | None) -> IntArray:
     if portions is None:
         codes = {name: event_code(kind, WHOLE) for name, kind in by_name.items()}
         return np.fromiter(map(codes.__getitem__, kinds), np.int64, len(kinds))
-    shares = [math.nan if each is None else float(each) for each in portions.tolist()]
-    hundredths = [WHOLE if math.isnan(each) else round(each * WHOLE) for each in shares]
-    if not all(0 <= each <= WHOLE for each in hundredths):
+    if portions.dtype.kind not in "iuf":
+        given = portions.tolist()
+        portions = np.asarray([np.nan if is_missing(each) else number_in(each, 0, 1, "A portion") for each in given])
+    shares = portions.astype(np.float64)
+    hundredths = np.rint(np.where(np.isnan(shares), 1.0, shares) * WHOLE)
+    if not ((hundredths >= 0) & (hundredths <= WHOLE)).all():
         raise InvalidInput("A portion is from 0 to 1.")
-    return np.fromiter(
-        (event_code(by_name[name], part) for name, part in zip(kinds, hundredths, strict=True)), np.int64, len(kinds)
-    )
+    parts = zip(kinds, hundredths.astype(np.int64).tolist(), strict=True)
+    return np.fromiter((event_code(by_name[name], part) for name, part in parts), np.int64, len(kinds))
 
 
 def kind_of(name: Any) -> InteractionType:

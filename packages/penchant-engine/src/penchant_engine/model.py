@@ -191,7 +191,13 @@ class StoredInteraction(NamedTuple):
     event_id: str | None = None
     portion: int | None = None
 
+    @classmethod
+    def of_code(cls, code: int, piece_id: str, occurred_at: int, user_id: str = "") -> "StoredInteraction":
+        """Return an interaction of whose type and portion `event_code` has made a number."""
+        return cls(user_id, _BY_CODE[code & TYPE_MASK], piece_id, occurred_at, portion=WHOLE - (code >> TYPE_BITS))
 
+
+_BY_CODE = {kind.code: kind for kind in InteractionType}
 WHOLE = 100
 """The portion of what was watched, read or listened to from beginning to end; portions are in hundredths."""
 TYPE_BITS, CODE_BITS = 4, 11
