@@ -157,6 +157,7 @@ def test_a_matrix_goes_in_and_comes_out() -> None:
     (
         (lambda: Catalogue([{"id": 3}]), "needs an id, a text"),
         (lambda: Catalogue([{"id": "a", "genres": []}]), "has no 'genres'"),
+        (lambda: Catalogue([{"id": "a"}]).similar_frame("a"), "pieces is 'a': a list"),
         (lambda: Catalogue([{"id": "a", "categories": {"g": {"x": 0}}}]), "is not from 1 to 10000"),
         (lambda: Catalogue([{"id": "a", "attributes": {"year": 1}}]), "no attribute 'year'"),
         (lambda: Catalogue(attributes={"year": "date"}), "no type 'date'"),
@@ -182,6 +183,9 @@ def test_what_is_not_acceptable_is_told_in_words(make: Callable[[], Any], messag
         ({"algorithm": "bm25"}, "no algorithm 'bm25'"),
         ({"filter": Field("size") > 1}, "no attribute 'size'"),
         ({"filter": Field("year") > "x"}, "is no value of 'year'"),
+        ({"filter": Field("year").any_of(float("nan"))}, "is no value of 'year'"),
+        ({"filter": Field("year") > 10**400}, "is no value of 'year'"),
+        ({"algorithm": ["cosine"]}, "jaccard, cosine are accepted"),
         ({"boosts": [(Field("year") > 1, 0.001)]}, "from 0.01 to 100"),
         ({"boosts": [(Field("year") > 1, 1.001)]}, "two decimals"),
         ({"boosts": (Field("year") > 1, 2)}, "a list of pairs"),
@@ -289,6 +293,7 @@ def test_cells_hold_what_frames_make_of_keywords() -> None:
         ([["x"]], "is no keyword"),
         ({"x": 1.5}, "no whole number: scale and round"),
         ({"x": "3"}, "no whole number"),
+        ({"x": float("inf")}, "no whole number"),
         ([{"x": 1}], "is no keyword"),
     ),
 )

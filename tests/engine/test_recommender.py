@@ -180,12 +180,15 @@ def test_a_matrix_of_interactions_goes_in_and_out() -> None:
         (lambda: Interactions.from_frame(DONE, kind="Look"), "no type of interaction 'Look'"),
         (lambda: Interactions.from_frame({**DONE, "when": [None] * 96}, time="when"), "Row 0 has no moment"),
         (lambda: Interactions.from_frame({**DONE, "part": [2.0] * 96}, portion="part"), "from 0 to 1"),
+        (lambda: Interactions.from_frame({**DONE, "part": [float("inf")] * 96}, portion="part"), "from 0 to 1"),
+        (lambda: Interactions.from_frame({**DONE, "part": ["half"] * 96}, portion="part"), "from 0 to 1"),
         (lambda: Recommender(blend={"taste": 1}), "A blend has audience, content, popularity"),
         (lambda: Recommender(blends=1), "no setting 'blends'"),
         (lambda: Recommender(half_life_days=0), "1 to 3650"),
         (lambda: Recommender(order="sometimes"), "auto, on, off"),
+        (lambda: Recommender(order=["on"]), "auto, on, off"),
         (lambda: Recommender().recommend("kim"), "call fit first"),
-        (lambda: fitted().similar("war1", by="smell"), "content, audience and both"),
+        (lambda: fitted().similar("war1", by="smell"), "content, audience, both"),
         (lambda: fitted().rank("war-0", ["war1"], weight=2), "from 0 to 1"),
         (lambda: fitted().recommend("war-0", calibration=0.5), "needs a calibration_category"),
     ),
@@ -193,6 +196,19 @@ def test_a_matrix_of_interactions_goes_in_and_out() -> None:
 def test_what_is_not_acceptable_is_told_in_words(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+def test_people_and_pieces_may_be_named_by_whole_numbers() -> None:
+    numbered = Catalogue([{"id": str(each), "categories": {"g": ["x"]}} for each in range(3)])
+    model = Recommender().fit(numbered, Interactions.from_frame({"person": [7, 7, 8], "piece": [0, 1, 0]}))
+
+    assert model.profile(7) == model.profile("7") == {"g": {"x": 1000}}
+    assert model.score(8, [1, 2]).tolist() == model.score("8", ["1", "2"]).tolist()
+    assert model.similar(0).ids == model.similar("0").ids
+    assert model.standing(8, 2) == model.standing("8", "2")
+    assert numbered.standing(0, 1) == numbered.standing("0", "1")
+    assert numbered.categories(2) == {"g": {"x": 1}}
+    assert numbered.similar_frame([0])["neighbour"].tolist() == ["1", "2"]
 
 
 def test_files_of_several_models_are_none(model: Recommender, tmp_path: Path) -> None:
@@ -213,6 +229,7 @@ def test_files_of_several_models_are_none(model: Recommender, tmp_path: Path) ->
     ("make", "message"),
     (
         (lambda model: model.recommend_frame("kim"), "people is 'kim': a list"),
+        (lambda model: model.score("kim", "war1"), "pieces is 'war1': a list"),
         (lambda model: model.recommend_for(liked="war1"), "liked is 'war1': a list"),
         (lambda model: model.rank("war-0", "war1"), "pieces is 'war1': a list"),
         (lambda model: model.recommend("war-0", known=True), "no option 'known'"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant_engine.attributes import Attribute, AttributeType, mark_of
 from penchant_engine.attributes import numbered as numbered_attributes
-from penchant_engine.checking import count_of, id_of, ids_in, number_in, require_known
+from penchant_engine.checking import count_of, id_of, ids_in, member_of, number_in, require_known
 from penchant_engine.compiling import use_kept
 from penchant_engine.computed import computed
 from penchant_engine.conditions import Condition, boosts_of, filter_of, value_of
@@ -245,13 +245,13 @@ class Catalogue:
     def __repr__(self) -> str:
         return f"<Catalogue of {len(self)} pieces>"
 
-    def categories(self, piece_id: str) -> dict[str, dict[str, int]]:
+    def categories(self, piece_id: str | int) -> dict[str, dict[str, int]]:
         """Return the keywords of a piece by category, with what each counts for.
 
         Raises:
             UnknownPiece: there is no such piece.
         """
-        terms = self.view.snapshot.terms_of(piece_id)
+        terms = self.view.snapshot.terms_of(id_of(piece_id))
         if terms is None:
             raise UnknownPiece(f"The catalogue has no piece {piece_id!r}.")
         return by_category(terms)
@@ -278,7 +278,9 @@ class Catalogue:
         """
         return listed(self._similar(piece, algorithm, options), k, explain=explain)
 
-    def similar_frame(self, pieces: Iterable[str] | None = None, k: int = 10, *, library: Library | None = None) -> Any:
+    def similar_frame(
+        self, pieces: Iterable[str | int] | None = None, k: int = 10, *, library: Library | None = None
+    ) -> Any:
         """Return the nearest of each of some pieces, of all by default, as a frame, a row for each neighbour.
 
         Its columns are ``piece``, ``rank`` from 1, ``neighbour`` and ``distance``. It is of the named ``library``, else
@@ -288,14 +290,14 @@ class Catalogue:
             UnknownPiece, TooFewPieces: as `similar`.
         """
         columns: dict[str, list[Any]] = {"piece": [], "rank": [], "neighbour": [], "distance": []}
-        for piece_id in self.ids if pieces is None else pieces:
+        for piece_id in self.ids if pieces is None else ids_in(pieces, "pieces"):
             for place, each in enumerate(self.similar(piece_id, k), start=1):
                 for name, value in zip(columns, (piece_id, place, each.id, each.score), strict=True):
                     columns[name].append(value)
         return frame_of(columns, library or self._library)
 
     def standing(
-        self, piece: str, other: str, *, algorithm: str | None = None, **options: Unpack[ListOptions]
+        self, piece: str | int, other: str | int, *, algorithm: str | None = None, **options: Unpack[ListOptions]
     ) -> PieceRank:
         """Return where another piece stands among those near a piece, and why, or what keeps it out; as `similar`."""
         return standing(self._similar(piece, algorithm, options), other)
@@ -399,10 +401,7 @@ def _snapshot_of(terms: Strings, columns: PieceColumns, attributes: Strings) -> 
 
 
 def _type_of(kind: str, name: str) -> AttributeType:
-    try:
-        return AttributeType(kind)
-    except ValueError:
-        raise InvalidInput(f"The attribute {name!r} is of no type {kind!r}: {', '.join(AttributeType)}.") from None
+    return member_of(AttributeType, kind, f"The attribute {name!r} is of no type {kind!r}")
 
 
 def algorithm_of(name: str | None) -> Algorithm | None:
@@ -411,10 +410,7 @@ def algorithm_of(name: str | None) -> Algorithm | None:
     Raises:
         InvalidInput: there is none of this name.
     """
-    try:
-        return None if name is None else Algorithm(name)
-    except ValueError:
-        raise InvalidInput(f"There is no algorithm {name!r}: jaccard and cosine are accepted.") from None
+    return None if name is None else member_of(Algorithm, name, f"There is no algorithm {name!r}")
 
 
 def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
@@ -447,12 +443,12 @@ def listed(ranking: ListRanking, k: int, *, explain: bool = False) -> PieceList:
     )
 
 
-def standing(ranking: ListRanking, piece_id: str) -> PieceRank:
+def standing(ranking: ListRanking, piece_id: str | int) -> PieceRank:
     """Return where a piece stands in a ranking.
 
     Raises:
         UnknownPiece: there is no such piece.
     """
-    found = stand(ranking, piece_id)
+    found = stand(ranking, id_of(piece_id))
     obstacles = tuple(Obstacle(each.code, each.detail) for each in found.exclusions)
     return PieceRank(found.position, found.score, found.why, obstacles)

@@ -1,12 +1,15 @@
 """Checks of what the library is given: errors in its own words, before something further in stumbles over it."""
 
+import enum
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from penchant_engine.errors import InvalidInput
+
+Member = TypeVar("Member", bound=enum.Enum)
 
 
 def id_of(value: Any, name: str = "id") -> str:
@@ -26,7 +29,7 @@ def ids_in(values: Iterable[Any], name: str) -> list[str]:
     """Return ids as texts; one text alone is none, as it would be taken letter by letter; raises as `id_of`."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInput(f"{name} is {values!r}: a list of ids is accepted.")
-    return [id_of(each) for each in values]
+    return [each if isinstance(each, str) else id_of(each) for each in values]
 
 
 def count_of(k: Any) -> int:
@@ -43,6 +46,14 @@ def number_in(value: Any, least: float, most: float, name: str) -> float:
     if not is_number or not least <= number <= most:
         raise InvalidInput(f"{name} is {value!r}: a number from {least:g} to {most:g} is accepted.")
     return float(number) if isinstance(number, float) else number
+
+
+def member_of(kind: type[Member], value: Any, problem: str) -> Member:
+    """Return the member of an enumeration that has a value; raises `InvalidInput`, which says the problem."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise InvalidInput(f"{problem}: {', '.join(each.value for each in kind)} are accepted.") from None
 
 
 def require_known(options: Mapping[str, Any], kind: type) -> None:

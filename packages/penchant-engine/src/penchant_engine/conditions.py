@@ -5,7 +5,9 @@ Field("language").any_of("en", "fr") & ~Field("rating").any_of("18+")
 Keywords("genre").any_of("crime", "noir")
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -205,5 +207,9 @@ def value_of(value: Any, kind: AttributeType, name: str) -> str | float | bool:
         if isinstance(value, str):
             return value
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
+        with suppress(OverflowError):
+            number = float(value)
+            # Marks have no order with NaN among them.
+            if not math.isnan(number):
+                return number
     raise InvalidInput(f"{value!r} is no value of {name!r}, which is of the type {kind}.")

@@ -197,7 +197,7 @@ def _keyword_of(value: Any) -> str:
 
 def _weight_of(value: Any) -> int:
     number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number):
+    if isinstance(number, bool) or not isinstance(number, int | float) or number % 1:
         raise InvalidInput(f"The weight {value!r} is no whole number: scale and round weights, from 1 to 10,000.")
     return int(number)
 

@@ -19,7 +19,7 @@ from penchant_engine.catalogue import (
     listed,
     standing,
 )
-from penchant_engine.checking import id_of, ids_in, number_in
+from penchant_engine.checking import id_of, ids_in, member_of, number_in
 from penchant_engine.compiling import ready_kernels
 from penchant_engine.errors import InvalidInput
 from penchant_engine.frames import Library, frame_of, moment_of
@@ -207,7 +207,7 @@ class Recommender:
         given = Interactions([""] * len(rated), [*rated], codes, self._source.moment)
         return self.recommend(given, k, explain=explain, **options)
 
-    def score(self, person: str | int | Interactions | None, pieces: Sequence[str] | None = None) -> FloatArray:
+    def score(self, person: str | int | Interactions | None, pieces: Iterable[str | int] | None = None) -> FloatArray:
         """Return how well each of some pieces suits a person, as `recommend` has it: 1 - score, higher is better.
 
         Without ``pieces`` it is all of the catalogue, in the order of `Catalogue.ids`. Shape (n,), float64, NaN for
@@ -218,7 +218,7 @@ class Recommender:
         (part,) = self._source.view.snapshot.parts
         places, is_asked = None, np.ones(len(part.segment), dtype=np.bool_)
         if pieces is not None:
-            places, is_asked = part.segment.ids.find_all(Strings.of(pieces)), ~is_asked
+            places, is_asked = part.segment.ids.find_all(Strings.of(ids_in(pieces, "pieces"))), ~is_asked
             is_asked[places[places >= 0]] = True
         keys, rows = query.scan(part, np.flatnonzero(is_asked))
         # One more, for the place -1 of what is missing.
@@ -299,7 +299,13 @@ class Recommender:
         return listed(ranking, max(1, len(request.content)), explain=explain)
 
     def similar(
-        self, piece: str, k: int = 10, *, by: str = "content", explain: bool = False, **options: Unpack[ListOptions]
+        self,
+        piece: str | int,
+        k: int = 10,
+        *,
+        by: str = "content",
+        explain: bool = False,
+        **options: Unpack[ListOptions],
     ) -> PieceList:
         """Return the ``k`` pieces nearest to one, ``by`` its content, its audience, or both; as `Catalogue.similar`."""
         return listed(self._similar(piece, by, options), k, explain=explain)
@@ -315,7 +321,7 @@ class Recommender:
         return listed(NewRanking(source.view, request, source.moment), k)
 
     def standing(
-        self, person: str | int | Interactions | None, piece: str, **options: Unpack[PersonalOptions]
+        self, person: str | int | Interactions | None, piece: str | int, **options: Unpack[PersonalOptions]
     ) -> PieceRank:
         """Return where a piece stands for a person, and why, or what keeps it out of the list.
 
@@ -324,8 +330,9 @@ class Recommender:
         """
         return standing(self._personal(person, options), piece)
 
-    def profile(self, person: str) -> dict[str, dict[str, int]]:
+    def profile(self, person: str | int) -> dict[str, dict[str, int]]:
         """Return a person's taste: by category the scores of keywords, -1,000 to 1,000; empty where nothing counts."""
+        person = id_of(person, "person")
         source, number = self._source, self._numbers.find(person)
         done = [] if number is None else source.interactions.of_person(number)
         terms = profile_of_person(
@@ -417,12 +424,10 @@ class Recommender:
         return user_features(_NO_EVENTS, source.view.snapshot, source.view.settings, source.moment // DAY_MS, said)
 
     def _personal(self, person: str | int | Interactions | None, options: PersonalOptions) -> PersonalRanking:
-        request = self._request(_id_of(person), options)
-        return self._ranking(request, self._figures(person), is_known=person is not None)
-
-    def _ranking(self, request: ListRequest, figures: UserFeatures, *, is_known: bool) -> PersonalRanking:
-        source = self._source
-        return PersonalRanking(source.view, request, source.moment, figures, source.audience, is_known=is_known)
+        source, request = self._source, self._request(_id_of(person), options)
+        return PersonalRanking(
+            source.view, request, source.moment, self._figures(person), source.audience, is_known=person is not None
+        )
 
     def _request(self, person: str, options: PersonalOptions) -> ListRequest:
         calibration = number_in(options.get("calibration", 0.0), 0, 1, "calibration")
@@ -439,13 +444,9 @@ class Recommender:
             **self._pieces.requested(options),
         )
 
-    def _similar(self, piece: str, by: str, options: ListOptions) -> SimilarRanking:
-        try:
-            basis = Basis(by)
-        except ValueError:
-            raise InvalidInput(f"by is {by!r}: content, audience and both are accepted.") from None
-        source = self._source
-        request = ListRequest(piece_id=piece, by=basis, **self._pieces.requested(options))
+    def _similar(self, piece: str | int, by: str, options: ListOptions) -> SimilarRanking:
+        source, basis = self._source, member_of(Basis, by, f"by is {by!r}")
+        request = ListRequest(piece_id=id_of(piece), by=basis, **self._pieces.requested(options))
         audience = None if basis is Basis.CONTENT else source.audience
         ranking = SimilarRanking(source.view, request, source.moment, audience)
         ranking.require()
@@ -496,12 +497,6 @@ def _settings_of(settings: RankingSettings, changes: Mapping[str, Any]) -> Ranki
     return replace(settings, **read)
 
 
-def _order_of(value: Any) -> OrderUse:
-    if value not in {*OrderUse}:
-        raise InvalidInput(f"order is {value!r}: {', '.join(OrderUse)} are accepted.")
-    return OrderUse(value)
-
-
 def _limits_of(value: Any) -> Mapping[str, int]:
     if not isinstance(value, Mapping) or not all(isinstance(each, int) and each >= 1 for each in value.values()):
         raise InvalidInput(f"max_per_value is {value!r}: whole numbers from 1 on by category are accepted.")
@@ -543,7 +538,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "exclude_seen": _switch_of,
     "blend": _blend_of,
     "new_piece_half_life_days": _number_between("new_piece_half_life_days", 0, 365),
-    "order": _order_of,
+    "order": lambda value: member_of(OrderUse, value, f"order is {value!r}"),
     "max_per_value": _limits_of,
 }
 """The settings, and what checks each."""
