@@ -39,6 +39,17 @@ def test_lists_and_settings_stay_lines_of_their_own(tmp_path: Path) -> None:
     assert told(str(tmp_path / "all.ndjson")).stdout == lines
 
 
+@pytest.mark.parametrize("value", ("1e308", "-1", "2"))
+def test_a_portion_that_is_none_is_told_before_a_server_is_asked(tmp_path: Path, value: str) -> None:
+    line = f'{{"userId":"u","type":"Watch","contentId":"a","value":{value}}}'
+    (tmp_path / "all.ndjson").write_text(line)
+
+    done = told("--dry-run", str(tmp_path / "all.ndjson"))
+
+    assert done.exit_code == 1
+    assert "a number from 0 to 1 is accepted" in done.stderr
+
+
 def test_a_trial_needs_no_source_and_shows_the_first_rows(table: str) -> None:
     done = told("--from", "csv", "--dry-run", "--skip-invalid", table)
 

@@ -24,6 +24,7 @@ from penchant_import.fetching import (
     fetch,
     is_public,
 )
+from penchant_import.pulling import PullSpec
 
 FILE = Answer(200, b"id\na\n", {"etag": '"1"', "last-modified": "Mon, 23 Nov 2026 00:00:00 GMT"})
 
@@ -117,6 +118,8 @@ def test_addresses_that_are_not_fetched_say_so_before_anything_is_asked(address:
     assert address_problem(address, frozenset({"127.0.0.1"})) is not None
     assert address_problem("https://example.com:8443/x?y#z", frozenset()) is None
     assert address_problem("http://127.0.0.1/x", frozenset({"127.0.0.1"})) is None
+    spec = PullSpec(address="http://Box.lan/x", format="csv", url="http://localhost", source="s", hosts=["Box.lan"])
+    assert address_problem(spec.address, spec.rules.hosts) is None
 
 
 @pytest.mark.parametrize(

@@ -322,6 +322,12 @@ def test_ratings_are_divided_in_fifths_of_their_scale() -> None:
     assert type_of_rating("8", 10) is InteractionType.RATE_LIKE
 
 
+@pytest.mark.parametrize("rating", (True, "true", 10**400, None, "nan", -1))
+def test_what_is_no_rating_is_told(rating: object) -> None:
+    with pytest.raises(ValueError, match="Found"):
+        type_of_rating(rating, 5)
+
+
 def test_actions_are_known_however_they_are_spelt() -> None:
     assert find_type("Add_To-Cart", {}) is InteractionType.BOOKMARK
     assert find_type("click", {"click": InteractionType.PLAY}) is InteractionType.PLAY

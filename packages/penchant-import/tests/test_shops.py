@@ -316,6 +316,16 @@ def test_exports_of_woocommerce_are_read_in_each_language(folder: Folder, headin
     ]
 
 
+@pytest.mark.parametrize("stock", ("nan", "inf", "1e400", "many"))
+def test_a_stock_that_is_no_number_sells_nothing_out(folder: Folder, stock: str) -> None:
+    folder.write("woo.csv", "ID,Type,Name,Stock", f"1,simple,A,{stock}")
+
+    (piece,) = folder.read("woocommerce")
+
+    assert piece["extras"] == {}
+    assert folder.left_out()["woo.csv", "Stock"] == ("no number", 1, 2)
+
+
 @pytest.mark.parametrize("missing", ((), ("gtin",), ("lowstock",), ("gtin", "lowstock")))
 def test_an_export_of_all_columns_is_read_in_a_language_that_is_not_known(
     folder: Folder, missing: tuple[str, ...]

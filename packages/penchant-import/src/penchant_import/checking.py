@@ -143,6 +143,8 @@ def _interaction(given: _GivenInteraction) -> CheckedInteraction:
     problem = id_problem(given.user_id) or id_problem(given.content_id)
     if problem or given.type not in _KINDS:
         raise ValueError(problem or f"Found {given.type!r}; {', '.join(_KINDS)} are accepted.")
+    if given.value is not None and not 0 <= given.value <= 1:
+        raise ValueError(f"Found the value {given.value:g}; a number from 0 to 1 is accepted.")
     return CheckedInteraction(
         given.user_id,
         _KINDS[given.type],

@@ -229,9 +229,11 @@ def type_of_rating(value: Any, scale: float, decimal: str = ".") -> InteractionT
     Raises:
         ValueError: it is no number from 0 to the scale.
     """
+    number = value.replace(decimal, ".") if isinstance(value, str) else value
     try:
-        rating = float(value.replace(decimal, ".") if isinstance(value, str) else value)
-    except (TypeError, ValueError):
+        # A truth value is none, whatever Python makes of it.
+        rating = float("" if isinstance(number, bool) else number)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"Found {excerpt(value)}, which is no number.") from None
     if not 0 <= rating <= scale:
         raise ValueError(f"Found {rating:g}; a rating from 0 to {scale:g} is accepted (--rating-scale).")

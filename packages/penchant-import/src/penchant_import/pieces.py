@@ -199,13 +199,14 @@ class PieceBuilder:
         Unless `orderable` tells it, it can be ordered (`inStock`) where there are any.
         """
         try:
-            number = max(0.0, float(amount))
+            number = float(amount)
         except ValueError:
             number = inf
-        if number >= _AMOUNTS_END:
+        # NaN, as data frames write that nothing is known, is not below anything either.
+        if not number < _AMOUNTS_END:
             self.omit(field, "no number")
             return
-        total = self._extras.get("stock", 0) + number
+        total = self._extras.get("stock", 0) + max(0.0, number)
         self._extras["stock"] = int(total) if total == int(total) else total
         self._take(field, "extras/stock")
 

@@ -78,7 +78,7 @@ class PullSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def rules(self) -> FetchRules:
         """What may be fetched."""
-        return FetchRules(hosts=frozenset(self.hosts), limit_bytes=self.limit_bytes)
+        return FetchRules(hosts=frozenset(map(str.lower, self.hosts)), limit_bytes=self.limit_bytes)
 
 
 class PullRun(msgspec.Struct, frozen=True, kw_only=True):
