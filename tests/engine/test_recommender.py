@@ -211,6 +211,15 @@ def test_people_and_pieces_may_be_named_by_whole_numbers() -> None:
     assert numbered.similar_frame([0])["neighbour"].tolist() == ["1", "2"]
 
 
+def test_preferences_are_those_of_people_by_whatever_they_are_named() -> None:
+    numbered = Catalogue([{"id": str(each), "categories": {"g": ["x"]}} for each in range(3)])
+    done = Interactions.from_frame({"person": [7, 8], "piece": [0, 1]})
+
+    model = Recommender().fit(numbered, done, preferences={7: Preferences(hidden=("2",))})
+
+    assert (model.recommend(7).ids, model.recommend(8).ids) == (["1"], ["0", "2"])
+
+
 def test_files_of_several_models_are_none(model: Recommender, tmp_path: Path) -> None:
     model.save(tmp_path / "one")
     model.save(tmp_path / "two")

@@ -105,7 +105,7 @@ class Recommender:
         interactions: Interactions,
         *,
         moment: Any = None,
-        preferences: Mapping[str, Preferences] | None = None,
+        preferences: Mapping[str | int, Preferences] | Mapping[str, Preferences] | None = None,
         threads: int | None = None,
     ) -> Self:
         """Learn from interactions with a catalogue, as of a moment, by default that of the latest one.
@@ -141,7 +141,7 @@ class Recommender:
             people=_people_of(interactions, view, now // DAY_MS),
             interactions=interactions,
             moment=now,
-            preferences=preferences or {},
+            preferences={id_of(person, "person"): said for person, said in (preferences or {}).items()},
         )
         return self
 
