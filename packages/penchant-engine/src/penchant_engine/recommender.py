@@ -105,7 +105,7 @@ class Recommender:
         interactions: Interactions,
         *,
         moment: Any = None,
-        preferences: Mapping[str | int, Preferences] | Mapping[str, Preferences] | None = None,
+        preferences: Mapping[str, Preferences] | Mapping[int, Preferences] | None = None,
         threads: int | None = None,
     ) -> Self:
         """Learn from interactions with a catalogue, as of a moment, by default that of the latest one.
