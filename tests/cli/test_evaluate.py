@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from defusedxml.ElementTree import fromstring
 
 from acceptance.servers import command
 from cli.conftest import Running
@@ -127,11 +128,22 @@ def test_lists_of_a_source_come_back_from_files_with_the_same_figures(some_films
 
     split = command(*words, "--write-split", str(tmp_path / "split"))
     written = command(*words, "--write-lists", str(tmp_path / "ours"))
-    judged = command(*words, "--lists", f"theirs={tmp_path / 'ours' / 'popular.csv'}", "--json", "-")
+    judged = command(
+        *words,
+        "--lists",
+        f"theirs={tmp_path / 'ours' / 'popular.csv'}",
+        "--json",
+        "-",
+        "--plot",
+        str(tmp_path / "plot.svg"),
+    )
 
     assert judged.returncode == 0, (split.stderr, written.stderr, judged.stderr)
     ours, theirs = json.loads(judged.stdout)["methods"]
     assert (ours["warmPeople"], ours["gini10"]) == (theirs["warmPeople"], theirs["gini10"])
+    assert "<script" not in (plot := (tmp_path / "plot.svg").read_text())
+    assert fromstring(plot).tag.endswith("svg")
+    assert f">{ours['warmPeople']['ndcg10']['value']:.3f} [" in plot
     known, held_out, relevant = (
         (tmp_path / "split" / f"{name}.csv").read_text().splitlines()[1:] for name in ("known", "held-out", "relevant")
     )

@@ -1,4 +1,4 @@
-"""``penchant simulate`` as a process: figures, with clear words where that cannot be."""
+"""``penchant simulate`` as a process: figures and a plot, with clear words where that cannot be."""
 
 import json
 from importlib.resources import files
@@ -21,8 +21,8 @@ def shared_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_it_writes_figures_by_day(tmp_path: Path) -> None:
-    done = command(*SHORT, "--condition", "cold30", "--noise", "0.5", "--json", "loop.json")
+def test_it_writes_figures_by_day_and_a_plot(tmp_path: Path) -> None:
+    done = command(*SHORT, "--condition", "cold30", "--noise", "0.5", "--plot", "loop.svg", "--json", "loop.json")
 
     assert done.returncode == 0, done.stderr
     report = json.loads((tmp_path / "loop.json").read_text())
@@ -30,15 +30,20 @@ def test_it_writes_figures_by_day(tmp_path: Path) -> None:
     assert [each["name"] for each in report["methods"]] == ["penchant", "content", "popular", "oracle"]
     assert [day["day"] for day in report["methods"][0]["days"]] == [0, 1]
     assert "works: 365 pieces, 10 people, 2 days, 50% noise, most newcomers without likes" in done.stdout
+    drawn = (tmp_path / "loop.svg").read_text()
+    assert drawn.startswith("<svg ")
+    assert drawn.count("<polyline") == 6 * 4 + 3 + 1, "κ but of the oracle, the content's share of penchant alone"
 
 
-def test_the_same_seed_gives_the_same_bytes() -> None:
-    words = (*SHORT, "--method", "penchant", "--json", "-")
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    words = (*SHORT, "--method", "penchant", "--plot", "loop.svg", "--json", "-")
 
-    first, again, other = command(*words), command(*words), command(*words, "--seed", "1")
+    first, first_plot = command(*words), (tmp_path / "loop.svg").read_bytes()
+    again, other = command(*words), command(*words[:-4], "--json", "-", "--seed", "1")
 
     assert first.returncode == 0, first.stderr
     assert first.stdout == again.stdout != other.stdout
+    assert first_plot == (tmp_path / "loop.svg").read_bytes()
 
 
 @pytest.mark.parametrize(

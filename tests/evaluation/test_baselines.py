@@ -31,7 +31,9 @@ def likes_of(knowledge: Knowledge) -> FloatArray:
 
 def linear(knowledge: Knowledge, method: str, value: float) -> FloatArray:
     pieces = np.flatnonzero(knowledge.liked_counts)
-    return contenders.FITTED[method].fit(knowledge, pieces, value)(EVERYBODY).astype(np.float64)
+    gram = contenders.shared_likes(knowledge, pieces, by_person=method == "RP3beta")
+    fit = {"EASE": contenders.by_ease, "RP3beta": contenders.by_walks}.get(method, contenders.by_neighbours)
+    return fit(knowledge, pieces, gram, value)(EVERYBODY).astype(np.float64)
 
 
 def test_ease_is_the_best_linear_model_without_self_similarity(knowledge: Knowledge) -> None:
@@ -112,7 +114,7 @@ def test_chance_is_the_same_every_time_but_not_for_everybody(knowledge: Knowledg
 def test_people_without_likes_get_what_is_popular(knowledge: Knowledge) -> None:
     alone = replace(knowledge, events=knowledge.events.take(knowledge.events.people != 7))
     pieces = np.flatnonzero(alone.liked_counts)
-    ease = contenders.by_ease(alone, pieces, 3.0)
+    ease = contenders.by_ease(alone, pieces, contenders.shared_likes(alone, pieces), 3.0)
 
     scores = contenders.or_popular(ease, alone)(EVERYBODY)
 

@@ -12,6 +12,7 @@ from penchant_engine.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, Intera
 from penchant_lab import closed_loop
 from penchant_lab.closed_loop import CONDITIONS, Crowd, LoopFigures, LoopRequest, LoopSource, overlap, simulate
 from penchant_lab.histories import SourceHistory, history_of
+from penchant_lab.line_plots import LinePanel, draw_panels
 from penchant_lab.true_tastes import draw_tastes, most_met
 
 PIECES, GENRES = 60, 6
@@ -199,3 +200,15 @@ def test_overlap_is_what_two_lists_have_in_common() -> None:
     assert overlap(np.array([[1, 2], [1, 2]])) == 1
     assert overlap(np.array([[1, 2], [3, 4]])) == 0
     assert overlap(np.array([[1, 2], [1, 4], [1, 5]])) == pytest.approx(0.5)
+
+
+def test_a_plot_has_a_line_for_each_method_and_escapes_text() -> None:
+    panels = [LinePanel("a & b", {"<x>": [0.0, 1.0], "y": [None, 0.5]}), LinePanel("none", {"y": [None, None]})]
+
+    drawn = draw_panels("t<", panels).decode()
+
+    assert drawn.count("<polyline") == 2
+    assert 'points="56.0,236.0 776.0,76.0"' in drawn
+    assert "a &amp; b" in drawn
+    assert "&lt;x&gt;" in drawn
+    assert "none</text>" not in drawn

@@ -89,39 +89,37 @@ def shared_likes(knowledge: Knowledge, pieces: IntArray, *, by_person: bool = Fa
     return gram
 
 
-def by_neighbours(knowledge: Knowledge, pieces: IntArray, damping: float) -> Score:
+def by_neighbours(knowledge: Knowledge, pieces: IntArray, gram: Scores, damping: float) -> Score:
     """Return item-kNN: a piece scores the sum of its similarities with what a person likes, where it is a neighbour.
 
     Neighbours are the `NEIGHBOURS` most similar pieces (Deshpande and Karypis 2004), by the cosine whose divisor is
-    raised by ``damping``.
+    raised by ``damping``; ``gram`` is that of these pieces, X'X.
     """
-    gram = shared_likes(knowledge, pieces)
     # Each of these pieces is liked by somebody, so that no divisor is 0.
     norms: Scores = np.sqrt(np.diag(gram))
     weights: Scores = gram / (norms[:, None] * norms + np.float32(damping))
     return _linear(knowledge, pieces, _thinned(weights))
 
 
-def by_walks(knowledge: Knowledge, pieces: IntArray, beta: float) -> Score:
+def by_walks(knowledge: Knowledge, pieces: IntArray, gram: Scores, beta: float) -> Score:
     """Return RP3beta (Paudel et al. 2017): walks of three steps from a person over likes, popular ends counting less.
 
     The chance to come from a piece to another over a person who likes both is divided by the other's number of likes,
-    to the power of ``beta``; the `NEIGHBOURS` greatest of a piece count.
+    to the power of ``beta``; the `NEIGHBOURS` greatest of a piece count. ``gram`` is `shared_likes` ``by_person``.
     """
-    gram = shared_likes(knowledge, pieces, by_person=True)
     # Each row of a gram by person adds up to how many people like the piece.
     counts = gram.sum(axis=1)
     weights: Scores = gram / counts[:, None] / counts ** np.float32(beta)
     return _linear(knowledge, pieces, _thinned(weights))
 
 
-def by_ease(knowledge: Knowledge, pieces: IntArray, penalty: float) -> Score:
-    """Return EASE, the linear model without self-similarity (Steck 2019).
+def by_ease(knowledge: Knowledge, pieces: IntArray, gram: Scores, penalty: float) -> Score:
+    """Return EASE, the linear model without self-similarity (Steck 2019): B = I - P / diag(P), P = (X'X + penalty)^-1.
 
-    B = I - P / diag(P), P = (X'X + penalty)^-1.
+    ``gram`` is that of these pieces, X'X.
     """
     # In double precision: the inverse of a system this large loses too much in single.
-    system: FloatArray = shared_likes(knowledge, pieces).astype(np.float64)
+    system: FloatArray = gram.astype(np.float64)
     np.fill_diagonal(system, np.diag(system) + penalty)
     system = np.linalg.inv(system).astype(np.float64, copy=False)
     # By columns: B_ij = -P_ij / P_jj.
@@ -239,12 +237,28 @@ class FittedMethod(NamedTuple):
     is_dense: bool = True
 
 
+def _fit_neighbours(knowledge: Knowledge, pieces: IntArray, damping: float) -> Score:
+    return by_neighbours(knowledge, pieces, shared_likes(knowledge, pieces), damping)
+
+
+def _fit_walks(knowledge: Knowledge, pieces: IntArray, beta: float) -> Score:
+    return by_walks(knowledge, pieces, shared_likes(knowledge, pieces, by_person=True), beta)
+
+
+def _fit_ease(knowledge: Knowledge, pieces: IntArray, penalty: float) -> Score:
+    return by_ease(knowledge, pieces, shared_likes(knowledge, pieces), penalty)
+
+
+def _fit_transitions(knowledge: Knowledge, pieces: IntArray, reach: float) -> Score:
+    return by_transitions(knowledge, pieces, int(reach))
+
+
 FITTED: Mapping[str, FittedMethod] = {
-    "item-kNN": FittedMethod("damping", (0.0, 5.0, 50.0), by_neighbours),
-    "RP3beta": FittedMethod("beta", (0.2, 0.4, 0.6), by_walks),
-    "EASE": FittedMethod("penalty", (50.0, 200.0, 800.0), by_ease),
+    "item-kNN": FittedMethod("damping", (0.0, 5.0, 50.0), _fit_neighbours),
+    "RP3beta": FittedMethod("beta", (0.2, 0.4, 0.6), _fit_walks),
+    "EASE": FittedMethod("penalty", (50.0, 200.0, 800.0), _fit_ease),
     "iALS": FittedMethod("unliked", (0.1, 0.3, 1.0), by_factors, is_dense=False),
-    "Markov": FittedMethod("reach", (1.0, 3.0, 10.0), by_transitions),
+    "Markov": FittedMethod("reach", (1.0, 3.0, 10.0), _fit_transitions),
     "STAN": FittedMethod("decay", (5.0, 20.0, 100.0), by_sessions, is_dense=False),
     "SLIT": FittedMethod("decay", (1.0, 5.0, 20.0), by_order),
 }

@@ -25,6 +25,7 @@ from penchant_lab.foreign_lists import ForeignLists
 from penchant_lab.histories import SourceHistory
 from penchant_lab.list_work import MethodLists
 from penchant_lab.metrics import Estimate, PieceVectors
+from penchant_lab.mixes import describe
 from penchant_lab.package_methods import PACKAGE_METHODS
 from penchant_lab.served import keywords_of, vectors_of
 from penchant_lab.splits import KnowledgeLimits
@@ -87,7 +88,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     ``history`` and ``known_likes`` are what little was known of the source and of people, ``asked`` of how many next
     likes of each was asked, if so; ``shared`` counts the known interactions that count for everybody. ``recorded`` is
-    the type by which these count as recorded.
+    the mix or type by which these count as recorded.
     """
 
     name: str
@@ -232,7 +233,7 @@ class Contest:
         if len(knowledge.shared) < (limits.history or 0):
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
         if request.recorded:
-            notes.append(f"What is known counts as if it had been recorded so: all as {request.recorded}.")
+            notes.append(f"What is known counts as if it had been recorded so: {describe(request.recorded)}.")
         if request.asked is not None:
             notes.append(f"Of each person's later likes no more than the first {request.asked:,} are asked for.")
         judged = [self._judged(case, name, self._parts_of(case, name, parts)) for name in methods]

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from penchant.model import SourceSettings
 from penchant_engine.computed import computed
 from penchant_engine.index import IntArray
-from penchant_engine.index.arrays import starts_of
 from penchant_engine.index.layout import BoolArray
-from penchant_engine.model import SEEN_TYPES, WHOLE, IndexedPiece, InteractionType
+from penchant_engine.model import SEEN_TYPES, IndexedPiece, InteractionType
 
 TYPES = tuple(InteractionType)
 """The types of interaction, by the number that a history gives them."""
@@ -37,11 +36,6 @@ class Events:
     def take(self, which: BoolArray | IntArray) -> "Events":
         """Return the events that a mask chooses, or those at these places."""
         return Events(**{column.name: getattr(self, column.name)[which] for column in fields(self)})
-
-    def typed(self, kind: InteractionType) -> "Events":
-        """Return the events as if all had been recorded by one type, whole."""
-        types, portions = np.full_like(self.types, NUMBERS[kind]), np.full_like(self.portions, WHOLE)
-        return replace(self, types=types, portions=portions)
 
     def are(self, kinds: Iterable[InteractionType]) -> BoolArray:
         """Return which of them are of these types."""
@@ -117,7 +111,7 @@ class Knowledge:
     """The known events of a history, under settings.
 
     Events of ``newcomers``, a mask of people, count for themselves alone, those of others (``shared``) for everybody.
-    ``truth`` is what was done where ``events`` are recorded by another type: what people know goes by it.
+    ``truth`` is what was done where ``events`` are recorded by other types (`mixes`): what people know goes by it.
     """
 
     history: SourceHistory
@@ -234,7 +228,9 @@ class Runs:
 def runs_of(pairs: tuple[IntArray, IntArray], person_count: int) -> Runs:
     """Return pairs of people and pieces, ascending, as runs."""
     people, pieces = pairs
-    return Runs(starts_of(np.bincount(people, minlength=person_count)), pieces)
+    starts = np.zeros(person_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(people, minlength=person_count), out=starts[1:])
+    return Runs(starts, pieces)
 
 
 def relevant_pieces(

@@ -11,7 +11,6 @@ from penchant.model import SourceSettings
 from penchant.service.like_mix import mix_of_likes, mix_sentence
 from penchant.service.lists.previews import WEIGHED_BY
 from penchant_engine.index import Audience, IntArray, InteractionArrays, Snapshot, Strings, Tally
-from penchant_engine.index.arrays import starts_of
 from penchant_engine.index.people.item_item import ItemItemModel
 from penchant_engine.index.people.person import user_features
 from penchant_engine.index.people.statistics import FullLike
@@ -45,13 +44,15 @@ class PreparedSource:
     def of(cls, knowledge: Knowledge) -> "PreparedSource":
         """Return the index, the audience and the order of events for some knowledge."""
         events, people = knowledge.events, knowledge.history.person_count
+        starts = np.zeros(people + 1, dtype=np.int64)
+        np.cumsum(np.bincount(events.people, minlength=people), out=starts[1:])
         snapshot = snapshot_of(knowledge)
         return cls(
             snapshot=snapshot,
             audience=audience_of(knowledge, snapshot),
             settings=knowledge.settings,
             order=np.lexsort((-np.arange(len(events)), -events.times, events.people)),
-            starts=starts_of(np.bincount(events.people, minlength=people)),
+            starts=starts,
         )
 
     def under(self, knowledge: Knowledge) -> "PreparedSource":
@@ -143,9 +144,8 @@ def keywords_of(history: SourceHistory, category: str) -> PieceVectors:
     numbers = dict[Term, int]()
     terms = [numbers.setdefault(term, len(numbers)) for each in own for term in each]
     counts = np.asarray([len(each) for each in own], dtype=np.int64)
-    return PieceVectors(
-        starts_of(counts), np.asarray(terms, dtype=np.int64), np.repeat(1 / np.maximum(1, counts), counts)
-    )
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    return PieceVectors(starts, np.asarray(terms, dtype=np.int64), np.repeat(1 / np.maximum(1, counts), counts))
 
 
 def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:

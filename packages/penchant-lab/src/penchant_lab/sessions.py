@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant_engine.index import FloatArray, IntArray
-from penchant_engine.index.arrays import starts_of
 from penchant_lab.histories import Knowledge, Runs, runs_of
 
 SESSIONS = 200
@@ -22,7 +21,7 @@ PENALTY = 200.0
 Score = Callable[[IntArray], NDArray[np.float32]]
 
 
-def by_transitions(knowledge: Knowledge, pieces: IntArray, reach: float) -> Score:
+def by_transitions(knowledge: Knowledge, pieces: IntArray, reach: int) -> Score:
     """Return the method that scores what people liked after the piece that a person liked last.
 
     A like ``d`` places later, up to ``reach``, counts 1/d: a Markov chain by 1, sequential rules by more.
@@ -30,7 +29,7 @@ def by_transitions(knowledge: Knowledge, pieces: IntArray, reach: float) -> Scor
     column_of = columns_of(knowledge, pieces)
     counts = np.zeros((len(pieces), len(pieces)), dtype=np.float32)
     for own in _sessions(knowledge, knowledge.others, column_of):
-        for gap in range(1, min(int(reach), len(own) - 1) + 1):
+        for gap in range(1, min(reach, len(own) - 1) + 1):
             # A person likes a piece once, so that no pair comes twice in one addition.
             counts[own[:-gap], own[gap:]] += np.float32(1 / gap)
 
@@ -54,7 +53,7 @@ def by_sessions(knowledge: Knowledge, pieces: IntArray, decay: float) -> Score:
     column_of = columns_of(knowledge, pieces)
     sessions = _sessions(knowledge, knowledge.others, column_of)
     lengths = np.asarray([len(own) for own in sessions], dtype=np.int64)
-    starts = starts_of(lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
     values = np.concatenate([*sessions, np.zeros(0, dtype=np.int64)])
     order = np.argsort(values, kind="stable")
     owners = np.repeat(np.arange(len(sessions)), lengths)

@@ -1,7 +1,7 @@
 """Trials: what is known of a history, and the people by whose later likes lists are judged."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from penchant_engine.index.layout import BoolArray
 from penchant_engine.model import InteractionType
 from penchant_lab import metrics
 from penchant_lab.histories import Knowledge, SourceHistory, relevant_pieces
+from penchant_lab.mixes import record_as
 from penchant_lab.splits import (
     RELEVANT,
     KnowledgeLimits,
@@ -38,14 +39,14 @@ class EvaluationRequest:
     """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all.
 
     With ``limits`` only newcomers are asked for; ``asked`` leaves so many of each person's later likes, the first ones.
-    ``recorded`` is the type by which all that is known counts as recorded, ``None`` for as it was. ``diversity``
+    ``recorded`` is a mix or a type by which what is known counts as recorded (`mixes`), "" for as it was. ``diversity``
     and ``calibration`` are those of the service's own lists; by the ``calibration_category`` all lists are judged.
     """
 
     split: SplitRule
     limits: KnowledgeLimits | None = None
     asked: int | None = None
-    recorded: InteractionType | None = None
+    recorded: str = ""
     relevant: Sequence[InteractionType] = RELEVANT
     people: int = PEOPLE
     memory_bytes: int = MEMORY_BYTES
@@ -91,7 +92,8 @@ class Trial:
         if not len(warm.people) and not len(cold.people):
             raise InvalidInput(nothing_to_judge(history, request))
         if request.recorded:
-            knowledge = replace(knowledge, events=knowledge.events.typed(request.recorded), truth=knowledge.events)
+            asked = np.concatenate((warm.people, cold.people))
+            knowledge = record_as(knowledge, request.recorded, asked, request.relevant, request.split.seed)
         return cls(knowledge=knowledge, warm=warm, cold=cold, held_out=int(np.count_nonzero(held_out)))
 
     @property

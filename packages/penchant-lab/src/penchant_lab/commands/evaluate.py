@@ -18,7 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 from penchant import __version__
-from penchant.cli.options import anew_option, figures_option, processes_option, write_figures
+from penchant.cli.options import anew_option, figures_option, new_file, processes_option, write_figures
+from penchant.cli.output import output_file
 from penchant.cli.progress import progress
 from penchant.settings import start_with_one_thread
 from penchant_batch.executor import executor_of, require_executor
@@ -39,8 +40,10 @@ from penchant_lab.commands.list_files import ListColumns, ListFile, NamedFile, r
 from penchant_lab.contest import Contest, ContestLists, Evaluation, GroupFigures, MeanFigure, MethodFigures, made_here
 from penchant_lab.foreign_lists import ForeignLists
 from penchant_lab.histories import SourceHistory
+from penchant_lab.interval_plots import IntervalPanel, draw_intervals
 from penchant_lab.list_work import ListWork, MethodLists, read_history
 from penchant_lab.metrics import RECALLED
+from penchant_lab.mixes import MIXES
 from penchant_lab.package_methods import PACKAGE_METHODS, require_packages
 from penchant_lab.splits import KnowledgeLimits
 from penchant_lab.trials import EvaluationRequest, Tell, Trial, known_part
@@ -102,6 +105,13 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     help="Count all that is known as if it had been recorded by this type, to see what types cost.",
 )
 @click.option(
+    "--mix",
+    type=click.Choice(tuple(MIXES)),
+    help="Count what is known as recorded by a mix of types: "
+    + "; ".join(f"{name}: {words}" for name, (words, _) in MIXES.items())
+    + ".",
+)
+@click.option(
     "--people",
     type=click.IntRange(1, 1_000_000),
     default=trials.PEOPLE,
@@ -155,6 +165,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--calibration-category",
     help="The category by which lists are to keep the shares of tastes, and by which that of all is judged.",
 )
+@click.option("--plot", type=new_file, help="File for a plot of NDCG@10 and Recall@20 with their intervals, as SVG.")
 @figures_option
 @anew_option
 @processes_option("--processes")
@@ -165,12 +176,14 @@ def evaluate(
     calibration_category: str | None,
     cold: float,
     as_type: str | None,
+    mix: str | None,
     history: tuple[int, ...] | None,
     known: tuple[int, ...] | None,
     people: int,
     methods: tuple[str, ...],
     memory: float,
     split_folder: Path | None,
+    plot: Path | None,
     json_file: Path | None,
     anew: bool,
     processes: int | None,
@@ -187,13 +200,15 @@ def evaluate(
     cases = _limits_of(history, known)
     if calibration and not calibration_category:
         raise click.UsageError("--calibration needs the category that it goes by: --calibration-category.")
+    if as_type and mix:
+        raise click.UsageError("--as goes not with --mix: name one of them.")
     if cases != [None]:
         _require_limitable(is_cold=cold > 0, foreign=lists.files or split_folder or lists.folder)
     require_packages(methods)
     request, named = trial_of(
         options,
         asked=options.pop("asked"),
-        recorded=None if as_type is None else InteractionType(as_type),
+        recorded=as_type or mix or "",
         people=people,
         cold=cold,
         memory_bytes=int(memory * 2**30),
@@ -211,6 +226,8 @@ def evaluate(
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
     figures = evaluated[0] if len(evaluated) == 1 else evaluated
     write_figures(json_file, contest.as_json(figures), lambda: _show(evaluated))
+    if plot is not None:
+        _write_plot(plot, evaluated)
 
 
 def _require_limitable(*, is_cold: bool, foreign: object) -> None:
@@ -384,6 +401,25 @@ def _show_beside(evaluated: Sequence[Evaluation]) -> None:
     for each in evaluated:
         table.add_row(_known(each), *(_interval(method.warm_people.ndcg10) for method in each.methods))
     Console(width=WIDTH).print(table)
+
+
+def _write_plot(path: Path, evaluated: Sequence[Evaluation]) -> None:
+    panels = [
+        IntervalPanel(
+            f"{title}: {_named(each)}",
+            {
+                method.name: (figure.value, figure.low, figure.high)
+                for method in contest.best_first(each.methods)
+                if (figure := getattr(method.warm_people, member)) is not None
+            },
+        )
+        for each in evaluated
+        for title, member in (("NDCG@10", "ndcg10"), ("Recall@20", "recall20"))
+    ]
+    first = evaluated[0]
+    title = f"{first.name}: {first.warm_people_asked:,} people, held out by {first.split}; means and 95 % intervals"
+    with output_file(path) as file:
+        file.write(draw_intervals(title, panels, contenders.PENCHANT))
 
 
 def _named(evaluated: Evaluation) -> str:

@@ -8,14 +8,26 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from penchant.cli.options import figures_option, write_figures
+from penchant.cli.options import figures_option, new_file, write_figures
+from penchant.cli.output import output_file
 from penchant.cli.progress import progress
 from penchant_import.commands.importing import SuggestingChoice
 from penchant_lab import closed_loop, contest
-from penchant_lab.closed_loop import CONDITIONS, LoopRequest, Simulation
+from penchant_lab.closed_loop import CONDITIONS, LoopFigures, LoopRequest, Simulation
 from penchant_lab.commands.histories import history_options, kernels_for, origin_of
+from penchant_lab.line_plots import LinePanel, draw_panels
 
 WIDTH = 140
+PANELS = {
+    "shown": "chance that people open what they are shown",
+    "two_likes": "the same of lists from two likes",
+    "niche": "the same of rare tastes, from many likes",
+    "coverage": "coverage",
+    "gini": "Gini",
+    "overlap": "overlap of two lists",
+    "kappa": "κ",
+    "content_share": "the content's share",
+}
 
 
 @click.command()
@@ -52,6 +64,7 @@ WIDTH = 140
     help="Only this method; repeat it (default all).",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of all draws.")
+@click.option("--plot", type=new_file, help="File for a plot of all figures by day, as SVG.")
 @figures_option
 def simulate(
     *,
@@ -60,6 +73,7 @@ def simulate(
     known: str | None,
     most_pieces: int,
     methods: tuple[str, ...],
+    plot: Path | None,
     json_file: Path | None,
     **options: Any,
 ) -> None:
@@ -84,6 +98,9 @@ def simulate(
         simulated = closed_loop.simulate(history, request, tell)
         took_s = time.monotonic() - began
     write_figures(json_file, contest.as_json(simulated), lambda: _show(simulated, took_s))
+    if plot is not None:
+        with output_file(plot) as file:
+            file.write(_plot(simulated))
 
 
 def _show(simulated: Simulation, took_s: float) -> None:
@@ -110,3 +127,13 @@ def _title(simulated: Simulation) -> str:
         f"{simulated.name}: {simulated.pieces:,} pieces, {simulated.people:,} people, {simulated.days:,} days, "
         f"{simulated.noise:.0%} noise, {newcomers}{reports}, rotation {simulated.rotation:g}, seed {simulated.seed}"
     )
+
+
+def _plot(simulated: Simulation) -> bytes:
+    def line(method: LoopFigures, name: str) -> list[float | None]:
+        return [getattr(day, name) for day in method.days]
+
+    panels = [
+        LinePanel(title, {each.name: line(each, name) for each in simulated.methods}) for name, title in PANELS.items()
+    ]
+    return draw_panels(_title(simulated), panels)
