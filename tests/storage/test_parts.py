@@ -1,6 +1,6 @@
 """Parts that plugins bring: their tables come, are cleared and forgotten with all others, and outlast the plugin."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from penchant.errors import InvalidSettings
 from penchant.storage import DeleteSource, Storage, StoragePart, open_storage
-from penchant.storage.parts import load_parts, tables_of
+from penchant.storage.parts import load_parts, owed_erasures, tables_of
 from penchant.storage.schema import FEED_TABLES, INTERACTIONS, SMALL_TABLES, taken_back
 from penchant.storage.statements import HEAD
 from penchant.storage.transaction import SourceCommand, WriteTransaction
@@ -91,6 +91,11 @@ def noted(opening: Opening) -> list[str]:
         return sorted(connection.execute(select(NOTES.c.user_id)).scalars())
 
 
+def owed(opening: Opening) -> list[bytes]:
+    with opening.beside() as connection:
+        return sorted(connection.execute(select(owed_erasures.c.hidden)).scalars())
+
+
 def test_a_plugin_s_command_writes_its_table_and_an_erasure_reaches_it(opening: Opening) -> None:
     storage = open_with(opening, PART)
     account = storage.accounts.ensure("one")
@@ -120,6 +125,64 @@ def test_what_a_plugin_kept_that_is_taken_out_stays_and_is_named(opening: Openin
     again = open_with(opening, PART)
     assert (noted(opening), again.upkeep.unknown_tables()) == (["kim"], [])
     again.close()
+
+
+def test_an_erasure_reaches_a_plugin_that_is_taken_out_once_it_is_back(opening: Opening) -> None:
+    storage = open_with(opening, PART)
+    account = storage.accounts.ensure("one")
+    done(storage, submitting(account, "a"))
+    for user in ("kim", "lee", "ida"):
+        done(storage, noting(account, user))
+    storage.close()
+
+    without = opening()
+    assert done(without, erasing(account, "kim")).unreached == ["notes"]
+    done(without, erasing(account, "kim"))
+    done(without, erasing(account, "lee"))
+    assert len(owed(opening)) == 2
+    assert b"kim" not in b"".join(owed(opening))
+    without.close()
+    opening().close()
+    assert noted(opening) == ["ida", "kim", "lee"]
+
+    open_with(opening, PART).close()
+    assert (noted(opening), owed(opening)) == (["ida"], [])
+
+
+def test_an_erasure_is_owed_to_no_table_without_rows_of_the_source_nor_to_one_that_is_gone(opening: Opening) -> None:
+    storage = open_with(opening, PART)
+    account = storage.accounts.ensure("one")
+    done(storage, submitting(account, "a"))
+    storage.close()
+
+    without = opening()
+    assert done(without, erasing(account, "kim")).unreached == []
+    without.close()
+    open_with(opening, PART).close()
+    storage = open_with(opening, PART)
+    done(storage, noting(account, "kim"))
+    storage.close()
+    without = opening()
+    done(without, erasing(account, "kim"))
+    without.close()
+    with opening.beside() as connection:
+        NOTES.drop(connection)
+        connection.commit()
+    opening().close()
+    assert owed(opening) == []
+
+
+def test_an_erasure_raises_the_version_where_views_carry_what_a_plugin_keeps_of_people(opening: Opening) -> None:
+    for follows_people in (True, False):
+        part = replace(PART, follows_people=follows_people)
+        storage = open_with(opening, part)
+        account = storage.accounts.ensure("one")
+        before = done(storage, submitting(account, "a")).version
+        done(storage, noting(account, "kim"))
+
+        assert done(storage, erasing(account, "kim")).version - before == follows_people
+        assert done(storage, erasing(account, "kim")).version - before == follows_people
+        storage.close()
 
 
 def test_a_plugin_s_revisions_are_a_history_of_their_own(opening: Opening, tmp_path: Path) -> None:

@@ -13,5 +13,6 @@ ROWS = StoragePart(
     record=attribute,
     erase=forget_impressions,
     follow=placements_in_force,
+    follows_people=False,
     purge=purge_impressions,
 )

@@ -19,10 +19,12 @@ from penchant.model import NewInteraction
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
+from penchant.storage.owed_erasures import owe_erasure
 from penchant.storage.parts import RecordedInteraction
 from penchant.storage.people import off_person, off_users
 from penchant.storage.piece_writes import read_bodies
 from penchant.storage.schema import (
+    CONTENT,
     ERASURE_CODE,
     INTERACTIONS,
     TYPE_CODES,
@@ -51,11 +53,15 @@ INTERACTION_BYTES = 400
 
 
 class PeopleChange(NamedTuple):
-    """What came of a change of a person: where the source's content and interactions stand, and how many are gone."""
+    """What came of a change of a person: where the source's content and interactions stand, and how many are gone.
+
+    ``unreached`` are the tables of packages that are not installed, of which an erasure is owed.
+    """
 
     version: int
     interactions_version: int
     deleted: int = 0
+    unreached: Sequence[str] = ()
 
 
 class InteractionReceipt(NamedTuple):
@@ -227,12 +233,19 @@ class EraseUser(SourceCommand[PeopleChange]):
 
     def apply(self, transaction: WriteTransaction) -> PeopleChange:
         """Delete it all, and add an erasure to the feed where followers have something to forget."""
-        row = transaction.require_source(self, INTERACTIONS)
+        parts = [part for part in transaction.parts if part.erase is not None]
+        followed = any(part.follow is not None and part.follows_people for part in parts)
+        row = transaction.require_source(self, INTERACTIONS, *([CONTENT] if followed else []))
         version = _erase(transaction, row, user_key(row.source_id, self.user_id))
-        had_more = [part.erase(transaction, row, self.user_id) for part in transaction.parts if part.erase is not None]
-        if version is not None or any(had_more):
+        had_more = [part for part in parts if part.erase is not None and part.erase(transaction, row, self.user_id)]
+        if version is not None or had_more:
             transaction.note(self, "user.erase")
-        return PeopleChange(row.version, version or row.interactions_version)
+        is_stale = any(part.follow is not None and part.follows_people for part in had_more)
+        return PeopleChange(
+            transaction.raise_version(row) if is_stale else row.version,
+            version or row.interactions_version,
+            unreached=owe_erasure(transaction, row.source_id, self.user_id),
+        )
 
 
 def _record(

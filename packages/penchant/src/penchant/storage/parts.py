@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, inspect
+from sqlalchemy import BigInteger, Column, Connection, LargeBinary, MetaData, Table, Text, inspect
 
 from penchant.errors import InvalidSettings
 from penchant.hooks import packages
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 PERSON_COLUMNS = frozenset({"user_id", "user_key", "person"})
 """Columns that name a person; one of another name says ``info={"person": True}``."""
 VERSION_TABLE = "alembic_version"
+owed_erasures = Table(
+    "owed_erasures",
+    MetaData(),
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", LargeBinary, primary_key=True),
+    Column("hidden", LargeBinary, nullable=False),
+    Column("tables", Text, nullable=False),
+)
+"""Erasures that did not reach tables of packages that are not installed (`storage.owed_erasures`): the person's id,
+masked by the ``number`` beside it, and the names of the tables, a line each."""
 
 RecordedInteraction = tuple[StoredInteraction, Any, bool]
 """An interaction that was stored, its ``shown_in``, and whether a browser key has reported it."""
@@ -39,9 +49,10 @@ class StoragePart:
     ``check`` raises where a command that steers a source may not be done at once. ``record`` goes on from interactions
     that were just stored, ``erase`` deletes what is stored of a person, by their id, and tells whether there was
     anything; both are given the row of the source, with its interactions counter locked. ``follow`` returns what views
-    of a source carry of the part, read with the source's number at the moment of its feed, so nothing of people, whose
-    erasure feeds nothing. ``purge`` removes up to a number of rows of a source of each kind that are past their life,
-    at a moment, where a number of days are kept, and returns how many.
+    of a source carry of the part, read with the source's number at the moment of its feed. Where that
+    ``follows_people``, the source's version is raised when ``erase`` deleted something, so that it is read anew.
+    ``purge`` removes up to a number of rows of a source of each kind that are past their life, at a moment, where a
+    number of days are kept, and returns how many.
     """
 
     name: str
@@ -52,6 +63,7 @@ class StoragePart:
     record: "Callable[[WriteTransaction, Any, Sequence[RecordedInteraction]], None] | None" = None
     erase: "Callable[[WriteTransaction, Any, str], bool] | None" = None
     follow: Callable[[Connection, int], Any] | None = None
+    follows_people: bool = True
     purge: Callable[[Connection, int, int, int, int], int] | None = None
 
     @property
@@ -60,10 +72,15 @@ class StoragePart:
         return f"{VERSION_TABLE}_{self.name}"
 
 
+OWED_ERASURES = StoragePart(name="owed_erasures", tables=(owed_erasures,))
+"""What the service itself keeps for packages that are not installed, in the way of theirs."""
+
+
 @functools.cache
 def load_parts() -> tuple[StoragePart, ...]:
-    """Return the parts of the packages that are installed."""
-    return require_erasers(packages().tables(metadata.tables))
+    """Return the parts of the packages that are installed, after the one that the service has itself."""
+    own = (*metadata.tables, owed_erasures.name)
+    return (OWED_ERASURES, *require_erasers(packages().tables(own)))
 
 
 def require_erasers(parts: Iterable[StoragePart]) -> tuple[StoragePart, ...]:

@@ -12,6 +12,7 @@ from penchant.storage.accounts import AccountStore, KeyStore, SessionStore
 from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.databases.opening import AnyDatabase, Transactions, open_database
 from penchant.storage.group_commit import GroupCommit, Lane
+from penchant.storage.owed_erasures import settlements
 from penchant.storage.parts import StoragePart
 from penchant.storage.people import PeopleStore
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
@@ -71,6 +72,11 @@ class Storage:
         """
         return self._lanes[command.lane].enqueue(command)
 
+    def settle_erasures(self) -> None:
+        """Carry out the erasures that were owed to a package which is installed by now."""
+        for settled in [self.submit(each) for each in settlements(self._transactions)]:
+            settled.result()
+
     def close(self) -> None:
         """Commit what is queued and close every connection."""
         for lane in self._lanes.values():
@@ -105,4 +111,6 @@ def open_storage(
         StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
     """
     database = open_database(folder, database_url, options=options, metrics=metrics, make=make, parts=parts)
-    return Storage(database, metrics)
+    storage = Storage(database, metrics)
+    storage.settle_erasures()
+    return storage

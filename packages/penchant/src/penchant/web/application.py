@@ -60,6 +60,7 @@ _EXPOSED_HEADERS = (
     "x-penchant-ignored",
     "x-penchant-list",
     "x-penchant-next",
+    "x-penchant-unreached",
     "x-penchant-unknown-content",
     "x-penchant-expired",
 )

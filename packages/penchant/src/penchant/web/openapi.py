@@ -90,6 +90,10 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
         "string",
         "`true` while the database is away: the answer may be older than what is stored.",
     ),
+    "x-penchant-unreached": (
+        "string",
+        "Tables of packages that are not installed, which the erasure reaches once they are.",
+    ),
     "x-penchant-unknown-content": (
         "string",
         "`true` for an interaction with a piece that the source does not have, and that counts once it has it.",
@@ -342,6 +346,7 @@ def _answer_headers(operation: Operation) -> list[str]:
         "x-penchant-audience-version": knows_audience(operation),
         "x-penchant-list": "x-penchant-list" in operation.headers,
         "x-penchant-next": AFTER in operation.parameters or operation.answer == "AuditLog",
+        "x-penchant-unreached": "x-penchant-unreached" in operation.headers,
         "x-penchant-unknown-content": operation.answer == "RecordedInteraction",
         "x-penchant-expired": operation.answer == "RecordedInteraction",
         "x-penchant-interactions-version": operation.changes_interactions,

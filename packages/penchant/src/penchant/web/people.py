@@ -305,12 +305,14 @@ async def _replace(call: Call, preferences: Preferences) -> Answer:
     status=202,
     personal=True,
     answer="EmptyArray",
+    headers=("x-penchant-unreached",),
 )
 async def erase_user(call: Call) -> Answer:
     """Erase all that is stored of a person."""
     call.values()
     outcome = await call.services.people.erase(call.access, call.source, call.path["userID"])
-    return Answer(status=202, body=EMPTY_LIST, headers=_versions(outcome))
+    unreached = {"x-penchant-unreached": ", ".join(outcome.unreached)} if outcome.unreached else {}
+    return Answer(status=202, body=EMPTY_LIST, headers=_versions(outcome) | unreached)
 
 
 @PEOPLE.operation(
