@@ -158,16 +158,16 @@ class Server:
         RUNNING.discard(self)
 
 
-def hide_package(folder: Path, package: str) -> None:
-    """Write what a process reads as it starts with the folder in its path, for which a package is not there."""
+def hide_package(folder: Path, *hidden: str) -> None:
+    """Write what a process reads as it starts with the folder in its path, for which packages are not there."""
     (folder / "sitecustomize.py").write_text(
         f"""
 import sys
 from importlib import metadata
 every = metadata.entry_points
 metadata.entry_points = lambda **wanted: tuple(
-    each for each in every(**wanted) if not each.value.startswith("{package}")
+    each for each in every(**wanted) if not each.value.startswith({hidden})
 )
-sys.modules["{package}"] = None
+sys.modules |= dict.fromkeys({hidden})
 """
     )

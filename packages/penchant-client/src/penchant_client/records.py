@@ -267,7 +267,10 @@ class LikeFindings(Record, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class CatalogueFindings(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What was found by now about a catalogue; what is still being found out is left out, and ``done`` is false."""
+    """What was found by now about a catalogue; what is still being found out is left out, and ``done`` is false.
+
+    Where no package ``records_shown`` pieces, nothing is ever said of those that were not.
+    """
 
     source: str
     version: int
@@ -275,6 +278,7 @@ class CatalogueFindings(Record, frozen=True, kw_only=True, rename="camel", omit_
     made_at: datetime | None = None
     done: bool
     failed: bool = False
+    records_shown: bool = True
     keywords: KeywordFindings | None = None
     unreached: UnreachedFinding | None = None
     unseen: UnseenFinding | None = None
@@ -928,12 +932,13 @@ class PlanAnswer(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
-    """What the key of a request may do."""
+    """What the key of a request may do; ``name`` says who has it, if that was said."""
 
     key_id: str
     role: Role
     scopes: list[Scope]
     plan: PlanAnswer
+    name: str | UnsetType = UNSET
 
 
 class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

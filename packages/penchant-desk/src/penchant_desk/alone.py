@@ -3,6 +3,7 @@
 A restart signs everybody out. One process serves: sessions are seen by no other.
 """
 
+import asyncio
 import hashlib
 import secrets
 import time
@@ -21,7 +22,8 @@ IDLE_S = 3600
 """How long it stays signed in without a request."""
 MAX_SESSIONS = 10_000
 """Sessions at once; of more the oldest end."""
-_VIEWER_SCOPES = frozenset({"read", "personal"})
+_PAGE_SCOPES = frozenset({"read", "personal", "write"})
+"""What pages read with the key itself: settings and previews are for keys that write."""
 _ID_BYTES = 32
 
 
@@ -115,7 +117,7 @@ class AloneEntrance:
             raise _not_signed_in("The API key does not look like one (pk_<id>_<secret>).")
         client = self._desk.client(key)
         try:
-            session = _required_viewer(await _session(client, ""))
+            session = _require_pages(await _session(client, ""))
         except Exception:
             await client.aclose()
             raise
@@ -143,19 +145,23 @@ class AloneEntrance:
 async def _session(client: AsyncClient, token: str) -> DeskSession:
     """Return what the key of a client may do at this moment."""
     try:
-        own = await client.own_key()
+        own, service = await asyncio.gather(client.own_key(), client.version())
     except ServiceError as error:
         # A browser key comes from no page here.
         if error.code not in {NOT_SIGNED_IN, "origin-not-allowed"}:
             raise
         raise _not_signed_in(error.detail) from None
-    return DeskSession(**rights(own), token=token, proof=_proof(token), caller=client)
+    packages = service.packages.keys()
+    return DeskSession(**rights(own), token=token, proof=_proof(token), caller=client, packages=packages)
 
 
-def _required_viewer(session: DeskSession) -> DeskSession:
+def _require_pages(session: DeskSession) -> DeskSession:
     """Return a session that may look at the pages."""
-    if not session.scopes >= _VIEWER_SCOPES:
-        raise _not_signed_in("This key is limited to other scopes; to sign in one needs the scopes read and personal.")
+    if not session.scopes >= _PAGE_SCOPES:
+        raise _not_signed_in(
+            "This key is limited to other scopes; to sign in here one needs read, personal and write. Keys that only "
+            "look on sign in at the dashboard of the service itself."
+        )
     return session
 
 

@@ -29,23 +29,25 @@ from penchant_desk.rows import card, choices, placement, proposals, results
 from penchant_desk.rows import versions as row_versions
 from penchant_desk.sessions import ANYBODY, DeskSession, Entrance
 from penchant_desk.signing import session_of
-from penchant_desk.site import DeskPage, DeskSite, PageHandler, PageVisit, Redirect
+from penchant_desk.site import OF_PEOPLE, ROWS, DeskPage, DeskSite, PageHandler, PageVisit, Redirect
 
 _WRITE = frozenset({"write"})
-_OF_PEOPLE = frozenset({"write", "interact"})
-"""What it takes to change what is stored of a person."""
 _ASSETS = "static/"
 SIGN_IN = "sign-in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRoute:
-    """A page: what shows it, and what takes its form, for which a session needs ``scopes``; a public one needs none."""
+    """A page: what shows it, and what takes its form, for which a session needs ``scopes``; a public one needs none.
+
+    Where the service has not its ``package`` there is no such page.
+    """
 
     show: PageHandler | None = None
     change: PageHandler | None = None
     admin: bool = False
     is_public: bool = False
+    package: str = ""
     scopes: Collection[str] = _WRITE
 
     def handler(self, method: str) -> PageHandler | None:
@@ -66,23 +68,23 @@ ROUTES: Mapping[str, PageRoute] = {
     "pieces": PageRoute(show=searching.pieces),
     "chosen": PageRoute(change=choosing.change_chosen),
     "piece": PageRoute(show=piece.piece, change=changing.change_piece),
-    "user": PageRoute(show=user.user, change=user.change_user, scopes=_OF_PEOPLE),
+    "user": PageRoute(show=user.user, change=user.change_user, scopes=OF_PEOPLE),
     "health": PageRoute(show=health.health, change=health.change_vocabulary),
     "settings": PageRoute(show=settings.settings, change=settings.change_settings),
     "attributes": PageRoute(show=settings.settings, change=settings.change_attributes),
     "titles": PageRoute(show=searching.titles),
     "values": PageRoute(show=choices.values),
-    "front": PageRoute(show=front.front),
+    "front": PageRoute(show=front.front, package=ROWS),
     "versions": PageRoute(show=versions.versions, change=versions.return_to),
     "lists": PageRoute(show=lists.lists, change=lists.change_list),
-    "placements": PageRoute(show=placement.placements),
-    "placement": PageRoute(show=placement.placement, change=placement.change_placement),
-    "results": PageRoute(show=results.results, change=results.decide),
-    "row-versions": PageRoute(show=row_versions.row_versions),
-    "card": PageRoute(show=card.card),
+    "placements": PageRoute(show=placement.placements, package=ROWS),
+    "placement": PageRoute(show=placement.placement, change=placement.change_placement, package=ROWS),
+    "results": PageRoute(show=results.results, change=results.decide, package=ROWS),
+    "row-versions": PageRoute(show=row_versions.row_versions, package=ROWS),
+    "card": PageRoute(show=card.card, package=ROWS),
     "public-card": PageRoute(show=card.public_card, is_public=True),
-    "proposals": PageRoute(show=proposals.proposals, change=proposals.begin),
-    "proposal": PageRoute(show=proposals.proposal, change=proposals.decide),
+    "proposals": PageRoute(show=proposals.proposals, change=proposals.begin, package=ROWS),
+    "proposal": PageRoute(show=proposals.proposal, change=proposals.decide, package=ROWS),
     "try": PageRoute(show=trying.trying, change=trying.try_piece),
     "sign-out": PageRoute(change=signing.sign_out, scopes=()),
     "accounts": PageRoute(show=signing.accounts, change=signing.choose_account, scopes=()),
@@ -169,6 +171,8 @@ class _DeskRequest:
         if route.admin and not session.admin:
             raise own_problem("not-an-admin", "This is for keys with the admin role (`penchant keys create --admin`).")
         self._session = session
+        if route.package and route.package not in session.packages:
+            raise unknown_page(f"This page needs the package {route.package}, which the service does not have.")
         visit = PageVisit(site=self._site, entrance=entrance, request=request, session=session)
         self._client = visit.client
         if request.method != "POST":

@@ -13,7 +13,7 @@ from typing import Any, cast
 from penchant_client import ServiceError, operations
 from penchant_client.records import DraftSummary, Settings
 from penchant_client.requests import Request, encode, request_of
-from penchant_desk.site import PageVisit
+from penchant_desk.site import ROWS, PageVisit
 
 PIECES = "pieces"
 PIECES_TITLE = "Changes of pieces"
@@ -58,19 +58,18 @@ def own_draft(visit: PageVisit, subject: str) -> str:
 
 
 async def open_drafts(visit: PageVisit) -> Sequence[DraftSummary]:
-    """Return the drafts of a source that wait, those of which something was done last first; none without a package."""
-    try:
-        listing = await visit.client.send(operations.list_drafts(visit.source))
-    except ServiceError as error:
-        if error.code != "unknown-route":
-            raise
-        return ()
-    return [each for each in listing.drafts if each.state in OPEN]
+    """Return the drafts of a source that wait, those of which something was done last first."""
+    return [each for each in await list_drafts(visit) if each.state in OPEN]
+
+
+async def list_drafts(visit: PageVisit) -> Sequence[DraftSummary]:
+    """Return the drafts of a source, none where the service has no drafts."""
+    return (await visit.client.send(operations.list_drafts(visit.source))).drafts if visit.has(ROWS) else ()
 
 
 async def draft_called(visit: PageVisit, name: str) -> DraftBody | None:
     """Return a draft that waits, as the interface has it; ``None`` where there is none of this name."""
-    if not name:
+    if not name or not visit.has(ROWS):
         return None
     try:
         draft = await visit.client.send(request_of("GET", "/{source}/drafts/{name}", JSON, visit.source, name))
@@ -83,7 +82,10 @@ async def draft_called(visit: PageVisit, name: str) -> DraftBody | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftTarget:
-    """Where a page's form keeps a change: its own draft or another open one, by name and title; or live at once."""
+    """Where a page's form keeps a change: its own draft or another open one, by name and title; or live at once.
+
+    ``own`` is "" where the service has no drafts.
+    """
 
     own: str
     open: Sequence[tuple[str, str]]
@@ -93,7 +95,9 @@ class DraftTarget:
 
 async def draft_choice(visit: PageVisit, settings: Settings) -> DraftTarget:
     """Return where a form about pieces can keep a change; a draft that the page is shown of is chosen."""
-    own, shown, is_reviewed = own_draft(visit, PIECES), visit.text("draft"), needs_review(settings)
+    if not visit.has(ROWS):
+        return DraftTarget(own="", open=(), chosen="", may_be_live=True)
+    own, shown, is_reviewed = own_draft(visit, PIECES), visit.text("draft"), needs_review(visit, settings)
     return DraftTarget(
         own=own,
         open=[(each.name, each.title or each.name) for each in await open_drafts(visit) if each.name != own],
@@ -102,15 +106,15 @@ async def draft_choice(visit: PageVisit, settings: Settings) -> DraftTarget:
     )
 
 
-def needs_review(settings: Settings) -> bool:
-    """Return whether the source asks for two pairs of eyes."""
-    return settings.four_eyes is True
+def needs_review(visit: PageVisit, settings: Settings) -> bool:
+    """Return whether the source asks for two pairs of eyes, and the service has drafts for it."""
+    return settings.four_eyes is True and visit.has(ROWS)
 
 
 def chosen_draft(visit: PageVisit, settings: Settings) -> str:
     """Return the draft that a form's change of pieces goes into; "" where it is live at once."""
     given = visit.form.text("into") or visit.text("draft")
-    return given or (own_draft(visit, PIECES) if needs_review(settings) else "")
+    return given or (own_draft(visit, PIECES) if needs_review(visit, settings) else "")
 
 
 def get_list(source: str, kind: str) -> Request[Any]:

@@ -33,15 +33,15 @@ class MountedEntrance:
     def named(self, account_mark: str) -> DeskSession | None:
         """Return the session of the person whom a proxy names, in the account of a mark; ``None`` where none does."""
         session = self._host.named_session(account_mark)
-        return None if session is None else _session(session)
+        return None if session is None else self._session(session)
 
     async def read(self, token: str) -> DeskSession:
         """Return the session of a key."""
-        return _session(await self._host.read_session(token))
+        return self._session(await self._host.read_session(token))
 
     async def begin(self, key: str) -> DeskSession:
         """Return a new session of a key."""
-        return _session(await self._host.begin_session(key))
+        return self._session(await self._host.begin_session(key))
 
     async def end(self, token: str) -> None:
         """End a session."""
@@ -60,15 +60,15 @@ class MountedEntrance:
         told = self._host.problem(error)
         return None if told is None else problem_of(told)
 
-
-def _session(session: Any) -> DeskSession:
-    return DeskSession(
-        **rights(session.access),
-        token=session.token,
-        proof=session.proof,
-        earlier_proof=session.earlier_proof,
-        person=session.person,
-        account=session.account,
-        grants=session.grants,
-        caller=session,
-    )
+    def _session(self, session: Any) -> DeskSession:
+        return DeskSession(
+            **rights(session.access),
+            token=session.token,
+            proof=session.proof,
+            earlier_proof=session.earlier_proof,
+            person=session.person,
+            account=session.account,
+            grants=session.grants,
+            caller=session,
+            packages=self._host.packages,
+        )

@@ -19,6 +19,7 @@ class DeskSession:
 
     A person has no ``token``; ``account`` is the one of their ``grants`` that is worked in. Their proof is of the UTC
     day, and ``earlier_proof`` that of the day before. ``caller`` is what the entrance asks the interface with.
+    ``name`` says who has the key, if that was said; ``packages`` are those that the service has.
     """
 
     key_id: str
@@ -34,6 +35,8 @@ class DeskSession:
     account: str = ""
     grants: Sequence[Any] = ()
     caller: Any = field(default=None, repr=False)
+    name: str = ""
+    packages: Collection[str] = ()
 
     @property
     def access(self) -> "DeskSession":
@@ -90,4 +93,5 @@ def rights(access: Any) -> Mapping[str, Any]:
         "plan": access.plan.name,
         "features": frozenset(str(getattr(each, "value", each)) for each in access.plan.features),
         "scopes": frozenset(map(str, access.scopes)),
+        "name": access.name or "",
     }

@@ -30,6 +30,10 @@ T = TypeVar("T")
 HOME = "/-/dashboard"
 FEATURES = ("filters", "personalized", "profile", "interactionsListing", "lists", "placements")
 """What plans may include, in the order in which pages name it."""
+DESK, ROWS, WORDS = "penchant-desk", "penchant-rows", "penchant-words"
+"""Packages of a service that a page may need: of the setting of its own, of rows and drafts, of words of texts."""
+OF_PEOPLE = frozenset({"write", "interact"})
+"""What it takes to change what is stored of a person."""
 MAX_ID_LENGTH, MAX_NAME_LENGTH = 500, 200
 MAX_COVER_TITLE = 120
 """Characters of a title in the address of its cover: more make no other initials, and addresses longer."""
@@ -141,6 +145,10 @@ class PageVisit:
         """Return whether the visitor may change what a feature of the key's plan is about."""
         return self.may(feature) and self.session.role != VIEWER
 
+    def has(self, package: str) -> bool:
+        """Return whether the service has a package."""
+        return package in self.session.packages
+
     def may(self, feature: str) -> bool:
         """Return whether the key's plan includes a feature."""
         return feature in self.session.features
@@ -184,7 +192,6 @@ class DeskSite:
             "cover_link": self._cover_link,
             "titles": (),
             "asset": lambda name: self.link(f"static/{name}", v=self._assets[name][1]),
-            "features": FEATURES,
             "max_searched": MAX_ID_LENGTH,
             "searched": "",
             "zone": UTC,
@@ -210,12 +217,15 @@ class DeskSite:
         return PageResponse(status=page.status, headers=headers, body=body)
 
     def _written(self, page: DeskPage, entrance: Entrance, name: str, session: DeskSession | None) -> bytes:
+        has_rows = session is not None and ROWS in session.packages
         values = {
             "session": session,
             "source": None,
             "notice": None,
             "path": f"{HOME}/{name}" if name else HOME,
             "is_viewer": session is not None and session.role == VIEWER,
+            "has_rows": has_rows,
+            "features": [each for each in FEATURES if has_rows or each != "placements"],
             "sign_out_at": entrance.sign_out_at,
             **page.values,
         }

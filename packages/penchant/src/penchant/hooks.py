@@ -19,7 +19,7 @@ importing anything, which a hook could not.
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -192,7 +192,7 @@ class Packages:
                 raise BrokenPackage(f"The package {owner} ({entry.value}) cannot be used: {_reason(error)}") from error
         return cls(manager)
 
-    @property
+    @cached_property
     def versions(self) -> dict[str, str]:
         """The version of each distribution that brings something, by its name."""
         found = {entry.dist for entry in metadata.entry_points(group=GROUP) if entry.dist is not None}

@@ -180,6 +180,10 @@ class Feature(enum.Enum):
     PLACEMENTS = "placements"
 
 
+BROUGHT_FEATURES = frozenset({Feature.PLACEMENTS})
+"""Features of what packages bring: where none does, no plan has them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A plan: the features and limits of its keys. A limit of ``None`` is no limit."""

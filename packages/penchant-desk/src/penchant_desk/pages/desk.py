@@ -12,7 +12,7 @@ from penchant_client.requests import request_of
 from penchant_desk.changes import PIECE_CHANGES, UNDONE, action_words, who
 from penchant_desk.changing import done_notice
 from penchant_desk.charts import DaysLine, spark_line
-from penchant_desk.drafts import LISTS, get_list
+from penchant_desk.drafts import LISTS, get_list, list_drafts
 from penchant_desk.filters import count_text
 from penchant_desk.pages.weeks import DAYS, RowVerdict, WeekFigure, judged, verdict_of, week_figure
 from penchant_desk.pieces import PieceTile, offered_titles, piece_tiles
@@ -125,7 +125,7 @@ class ChangeText:
 async def desk(visit: PageVisit) -> DeskPage:
     """Show what happened in a source, and what needs somebody."""
     source = visit.source
-    (status, settings, activity, findings, popular, log, drafts), rows, lists, titles = await asyncio.gather(
+    (status, settings, activity, findings, popular, log), drafts, rows, lists, titles = await asyncio.gather(
         visit.ask(
             flows.get_source(source),
             operations.get_settings(source),
@@ -133,8 +133,8 @@ async def desk(visit: PageVisit) -> DeskPage:
             operations.source_health(source, wait=False),
             operations.popular_content(source, limit=POPULAR),
             operations.source_audit(source, limit=MAX_CHANGES),
-            operations.list_drafts(source),
         ),
+        list_drafts(visit),
         _rows(visit),
         _lists(visit),
         offered_titles(visit),
@@ -151,7 +151,7 @@ async def desk(visit: PageVisit) -> DeskPage:
     )
     names = ChangedNames(
         rows={each.name: each.title for each in figures.rows},
-        drafts={each.name: each.title or each.name for each in drafts.drafts},
+        drafts={each.name: each.title or each.name for each in drafts},
         cards=cards,
         lists=lists,
     )
@@ -161,11 +161,12 @@ async def desk(visit: PageVisit) -> DeskPage:
         "done": done,
         "today": date.fromisoformat(activity.days[-1].day),
         "figures": figures,
-        "headline": headline(figures),
+        "may_see_rows": visit.may("placements"),
+        "headline": headline(figures) if visit.may("placements") else count_text(status.pieces, "piece"),
         "lead": _lead(figures),
         "numbers": _numbers(figures),
         "findings": findings,
-        "waiting": _waiting(drafts.drafts),
+        "waiting": _waiting(drafts),
         "waits": WAITING,
         "ending": ending,
         "examples": EXAMPLES,

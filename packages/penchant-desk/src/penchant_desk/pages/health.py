@@ -55,7 +55,7 @@ async def health(visit: PageVisit) -> DeskPage:
 async def change_vocabulary(visit: PageVisit) -> DeskPage:
     """Have a group of keywords count as one, or take such a change back; show the source as it is then."""
     live = await visit.client.send(request_of("GET", _SETTINGS, JSON, visit.source))
-    is_reviewed = needs_review(msgspec.convert(live, Settings))
+    is_reviewed = needs_review(visit, msgspec.convert(live, Settings))
     # Where nobody publishes alone: over what one's own draft changes already.
     drafted = await draft_called(visit, own_draft(visit, SETTINGS)) if is_reviewed else None
     current = (drafted or {}).get("settings") or live

@@ -19,7 +19,7 @@ from penchant_desk.drafts import JSON, draft_choice, get_list
 from penchant_desk.moments import time_element
 from penchant_desk.pieces import offered_titles, tile_of
 from penchant_desk.reasons import ReasonedList, list_values
-from penchant_desk.site import DeskPage, PageVisit
+from penchant_desk.site import WORDS, DeskPage, PageVisit
 
 MAX_TAKE = 30
 """The most entries of a list."""
@@ -164,7 +164,7 @@ async def _words(visit: PageVisit, settings: Settings, stored: Piece) -> Mapping
 
 
 async def _words_of_texts(visit: PageVisit, settings: Settings, stored: Piece, *, has_own: bool) -> Any:
-    if has_own or not settings.words:
+    if has_own or not settings.words or not visit.has(WORDS):
         return None
     body = {"content": [stored], "words": settings.words}
     return next(iter((await visit.client.send(operations.preview_words(visit.source, body))).content), None)

@@ -17,22 +17,27 @@ from penchant_desk.drafts import (
     SETTINGS_TITLE,
     draft_called,
     keep_in_draft,
+    needs_review,
     open_drafts,
     own_draft,
 )
 from penchant_desk.filters import LANGUAGE_NAMES, path_words
 from penchant_desk.likes import what_a_like_is
 from penchant_desk.requests import FormFault, FormFields, mark_of, number_in
-from penchant_desk.site import DeskPage, PageVisit, Redirect
+from penchant_desk.site import DESK, ROWS, WORDS, DeskPage, PageVisit, Redirect
 from penchant_desk.versions import undo_fields
 
 
 class SettingField(NamedTuple):
-    """A setting that has a plain field: its name in the interface, its label, and of a text how long it may be."""
+    """A setting that has a plain field: its name in the interface, its label, and of a text how long it may be.
+
+    It is there where the service has its ``package``.
+    """
 
     key: str
     label: str
     most: int = 0
+    package: str = ""
 
 
 MAX_PROPOSED = 40
@@ -76,12 +81,12 @@ _NUMBERS = (
     SettingField("retentionDays", "Interactions are kept, days"),
 )
 _CHECKS = (
-    SettingField("publicCards", "Anybody may read the cards of rows"),
+    SettingField("publicCards", "Anybody may read the cards of rows", package=ROWS),
     SettingField("excludeSeen", "Leave out what a person knows already"),
-    SettingField("fourEyes", "Who wrote a draft may not publish it"),
+    SettingField("fourEyes", "Who wrote a draft may not publish it", package=ROWS),
 )
 _TEXTS = (SettingField("imageAttribute", "Pointer to the picture's address in extras", 500),)
-_ZONES = (SettingField("timeZone", "Time zone of pages, where the browser's is not known", 64),)
+_ZONES = (SettingField("timeZone", "Time zone of pages, where the browser's is not known", 64, DESK),)
 _CHOICES = (SettingField("order", "The order of likes"),)
 PLAIN_FIELDS: Sequence[SettingField] = (*_NUMBERS, *_CHECKS, *_TEXTS, *_ZONES, *_CHOICES)
 """The settings that a form has a plain field for, in the order of their labels; it keeps all others as they are."""
@@ -139,7 +144,7 @@ async def settings(visit: PageVisit) -> DeskPage:
 async def change_settings(visit: PageVisit) -> DeskPage | Redirect:
     """Try settings on some lists, or store them unless they were changed meanwhile."""
     live = await _live(visit)
-    return await _changed_settings(visit, live, _over(live.members, visit.form))
+    return await _changed_settings(visit, live, _over(visit, live.members))
 
 
 async def change_attributes(visit: PageVisit) -> DeskPage | Redirect:
@@ -219,12 +224,16 @@ def _are_same(lists: Mapping[str, Any], live: Mapping[str, Any]) -> bool:
 
 async def _keep(visit: PageVisit, live: LiveSettings, given: Mapping[str, Any]) -> Redirect:
     """Keep settings in a draft, or store them."""
-    if visit.form.text("do") == "draft" or live.members.get("fourEyes") is True:
+    if visit.form.text("do") == "draft" or _needs_review(visit, live):
         into = visit.form.text("into") or own_draft(visit, SETTINGS)
         await keep_in_draft(visit, into, {"title": SETTINGS_TITLE, "settings": given})
         return Redirect(path=visit.link("proposal", source=visit.source, name=into, said="saved"))
     await visit.client.send(request_of("PUT", "/{source}/settings", JSON, visit.source, body=encode(given)))
     return Redirect(path=visit.link("settings", source=visit.source, said="saved"))
+
+
+def _needs_review(visit: PageVisit, live: LiveSettings) -> bool:
+    return needs_review(visit, msgspec.convert(live.members, Settings))
 
 
 async def _word_changes(visit: PageVisit, rule: Mapping[str, Any] | None) -> list[WordsOfPiece]:
@@ -274,27 +283,33 @@ async def _live(visit: PageVisit) -> LiveSettings:
     return LiveSettings(msgspec.json.decode(body), mark_of(body.encode()))
 
 
-def _over(stored: Mapping[str, Any], form: FormFields) -> dict[str, Any]:
+def _of_installed(visit: PageVisit, fields: Sequence[SettingField]) -> Sequence[SettingField]:
+    return [each for each in fields if not each.package or visit.has(each.package)]
+
+
+def _over(visit: PageVisit, stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is stored with the form's fields in the place of theirs, those left blank as if not given.
 
     So whatever has no field stays as it is.
     """
-    given = _given(form)
+    given = _given(visit)
     kept = {name: value for name, value in stored.items() if name not in given}
     return kept | {name: value for name, value in given.items() if value is not None}
 
 
-def _given(form: FormFields) -> dict[str, Any]:
+def _given(visit: PageVisit) -> dict[str, Any]:
     """Return the settings that have a field, by the names of the interface; ``None`` for one that is left blank."""
+    form = visit.form
     weights = zip(form.all("category"), form.all("weight"), strict=False)
     given: dict[str, Any] = {
         "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
         "interactionWeights": form.numbers(DEFAULTS["interactionWeights"], "interaction-"),
         "blend": form.numbers([each.key for each in _BLEND], "blend-"),
     }
-    given |= {each.key: bool(form.text(each.key)) for each in _CHECKS}
-    given["words"] = _words(form)
-    given |= {each.key: form.text(each.key).strip() or None for each in (*_TEXTS, *_ZONES, *_CHOICES)}
+    given |= {each.key: bool(form.text(each.key)) for each in _of_installed(visit, _CHECKS)}
+    given |= {"words": _words(form)} if visit.has(WORDS) else {}
+    texts = _of_installed(visit, (*_TEXTS, *_ZONES, *_CHOICES))
+    given |= {each.key: form.text(each.key).strip() or None for each in texts}
     names = [each.key for each in _NUMBERS]
     return given | dict.fromkeys(names) | form.numbers(names)
 
@@ -374,6 +389,7 @@ def _words_values(visit: PageVisit, given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "words": _WORDS | (given.get("words") or {}),
         "has_words": bool(given.get("words")),
+        "may_have_words": visit.has(WORDS),
         "word_changes": None,
         "asked_words": visit.form.text("do") == "words",
         "languages": LANGUAGE_NAMES,
@@ -414,9 +430,9 @@ async def _page(
         "path_words": path_words,
         "blend_fields": _BLEND,
         "numbers": _NUMBERS,
-        "checks": _CHECKS,
+        "checks": _of_installed(visit, _CHECKS),
         "texts": _TEXTS,
-        "zones": _ZONES,
+        "zones": _of_installed(visit, _ZONES),
         "choices": _CHOICES,
         "choice_names": _CHOICE_NAMES,
         "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},
@@ -434,6 +450,6 @@ async def _page(
         "undo": await undo_fields(visit, SETTINGS) if more.get("said") else {},
         "own_draft": own_draft(visit, SETTINGS),
         "drafts": [(each.name, each.title or each.name) for each in drafts],
-        "four_eyes": live.members.get("fourEyes") is True,
+        "four_eyes": _needs_review(visit, live),
     }
     return DeskPage(template="settings.html", values=values | more, status=status)

@@ -24,7 +24,7 @@ from penchant_desk.people import suggested_people
 from penchant_desk.pieces import PieceTile, offered_titles, piece_tiles
 from penchant_desk.problems import invalid
 from penchant_desk.reasons import ReasonedList, list_values
-from penchant_desk.site import DeskPage, PageVisit, Redirect, Section, missing_feature, section
+from penchant_desk.site import OF_PEOPLE, DeskPage, PageVisit, Redirect, Section, missing_feature, section
 
 MAX_TAKE = 30
 """The most entries of a list."""
@@ -150,6 +150,7 @@ async def user(visit: PageVisit) -> DeskPage:
         "like": like,
         "preferences": preferences,
         "may_edit": visit.may_edit("lists"),
+        "may_change": visit.session.scopes.issuperset(OF_PEOPLE),
         "numbers": numbers,
         "titles": titles,
     }

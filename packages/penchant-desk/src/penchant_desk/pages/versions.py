@@ -56,7 +56,7 @@ async def return_to(visit: PageVisit) -> DeskPage | Redirect:
         return await _page(visit, subject, faults=[_STALE], status=409)
     body = await _state(visit, subject, version)
     try:
-        if needs_review(settings):
+        if needs_review(visit, settings):
             thing, title = (SETTINGS, SETTINGS_TITLE) if subject == SETTINGS else (PIECES, PIECES_TITLE)
             into = own_draft(visit, thing)
             await keep_in_draft(visit, into, {"title": title, subject: body})

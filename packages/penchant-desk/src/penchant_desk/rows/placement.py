@@ -143,7 +143,7 @@ class _RowPage:
             row = row if row.preview is not None or row.faults else await self._checked(row)
             return await self._shown(row, status=422 if row.faults else 200)
         # Where nobody publishes alone, what was to be published is a draft.
-        if do != "publish" or needs_review(self._settings):
+        if do != "publish" or needs_review(self._visit, self._settings):
             return await self._keep(row)
         try:
             await self._visit.client.send(put_row(self._visit.source, name, row.members))
@@ -194,7 +194,7 @@ class _RowPage:
         """Delete a row, or put an earlier version of it in force; in a draft where nobody publishes alone."""
         visit, is_deleted = self._visit, self._visit.form.text("do") == "delete"
         version = 0 if is_deleted else int(visit.form.text("back")[:18])
-        if needs_review(self._settings):
+        if needs_review(self._visit, self._settings):
             return await propose_row(visit, name, None if is_deleted else await self._earlier(name, version))
         if is_deleted:
             await visit.client.send(operations.delete_placement(visit.source, name))
@@ -402,7 +402,7 @@ class _RowPage:
             "own_draft": next((each for each in waiting if name and each["name"] == own), None),
             "opened_draft": visit.text("draft") or form.text("into"),
             "drafts": [(each["name"], each.get("title") or each["name"]) for each in waiting],
-            "four_eyes": needs_review(self._settings),
+            "four_eyes": needs_review(self._visit, self._settings),
             "undo": _undo(versions) if said == "saved" else {},
             "notice": None,
             "said": _SAID.get(said, ""),

@@ -111,7 +111,7 @@ async def proposals(visit: PageVisit) -> DeskPage:
         "who": who,
         "zone": visit.zone(settings.time_zone),
         "notice": _SAID.get(visit.text("said")),
-        "four_eyes": needs_review(settings),
+        "four_eyes": needs_review(visit, settings),
     }
     return DeskPage(template="proposals.html", values=values)
 
@@ -318,7 +318,7 @@ async def _list_edit(
         name="",
         changes=changes or ["another order"],
         mark=_edit_mark(_LISTS[kind], draft.get("changes", {}).get(kind) or ids),
-        page="lists",
+        page="lists" if visit.may("lists") else "",
         query={"kind": kind, "draft": draft["name"]},
     )
 

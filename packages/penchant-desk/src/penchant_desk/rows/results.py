@@ -104,7 +104,7 @@ async def results(visit: PageVisit) -> DeskPage:
         "title": members.get("title") or name,
         "notice": _STALE if visit.text("said") == "stale" else None,
         "seen": row["version"],
-        "four_eyes": needs_review(settings),
+        "four_eyes": needs_review(visit, settings),
         "current": {each["name"] for each in members.get("variants") or ()},
         "chosen": {each: visit.text(each) for each in _ASKED},
         "types": [*_TAKEN_UP.items()],
@@ -134,7 +134,7 @@ async def decide(visit: PageVisit) -> DeskPage | Redirect:
     if name not in rows:
         raise unknown_row(name)
     decided = with_decision(rows[name]["placement"], variant, adopt=form.text("do") == "adopt")
-    if needs_review(settings):
+    if needs_review(visit, settings):
         return await propose_row(visit, name, decided)
     await visit.client.send(put_row(visit.source, name, decided))
     return Redirect(path=visit.link("placement", source=visit.source, name=name, said="saved"))

@@ -13,7 +13,7 @@ import hmac
 import secrets
 import string
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any, TypeAlias
 
@@ -28,8 +28,9 @@ from penchant.errors import (
     StorageUnavailable,
     Unauthenticated,
 )
+from penchant.hooks import packages
 from penchant.live.database import AsyncStorage
-from penchant.model import VIEWER_SCOPES, Feature, Plan, Role, Scope
+from penchant.model import BROUGHT_FEATURES, VIEWER_SCOPES, Feature, Plan, Role, Scope
 from penchant.service.rates import FailedKeys, NodeCounts, NodeRates, SharedRates
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import KeyRecord, SessionRecord, key_counter
@@ -61,8 +62,8 @@ class Access:
     """An authenticated caller: the key, the account it belongs to, and what its plan and its scopes grant.
 
     ``key_id`` is what the audit log calls the caller: the id of a key or, at the dashboard, of a person whom a proxy
-    names, with a ``grant`` (`penchant.service.grants`). Only a browser key has ``origins``, a rate by address, and
-    answers a month of its own; ``signing_secret`` is the account's.
+    names, with a ``grant`` (`penchant.service.grants`). ``name`` says who has the key, if that was said. Only a browser
+    key has ``origins``, a rate by address, and answers a month of its own; ``signing_secret`` is the account's.
     """
 
     key_id: str
@@ -75,6 +76,7 @@ class Access:
     address_rate: int = DEFAULT_ADDRESS_RATE
     requests_per_month: int | None = None
     grant: "Grant | None" = None
+    name: str | None = None
     leaves: set[Hashable] = field(default_factory=set, init=False, repr=False, compare=False)
     """What it was found to be allowed: a key that changes is another record."""
     is_browser: bool = field(init=False)
@@ -406,14 +408,30 @@ class AccessControl:
             scopes=key_scopes(record),
             origins=frozenset(record.origins.split()),
             signing_secret=None if secret is None else secret.decode(),
+            name=record.name,
         )
 
     def _plan(self, record: KeyRecord) -> Plan:
-        plan = self._settings.now.plan(record.plan)
-        if plan is None:
-            # A key outlives the settings file: without its plan it may do nothing rather than everything.
-            raise FeatureNotInPlan(f"The key's plan {record.plan!r} is not configured on this server.")
-        return plan
+        # A key outlives the settings file: without its plan it may do nothing rather than everything.
+        return plan_in_force(self._settings.now, record.plan, "key's plan")
+
+
+def plan_in_force(settings: NodeSettings, name: str, whose: str) -> Plan:
+    """Return the plan of this name, without features of packages that are not installed.
+
+    Raises:
+        FeatureNotInPlan: it is not configured; ``whose`` it is says the message.
+    """
+    plan = settings.plan(name)
+    if plan is None:
+        raise FeatureNotInPlan(f"The {whose} {name!r} is not configured on this server.")
+    return replace(plan, features=plan.features - _absent_features())
+
+
+@functools.cache
+def _absent_features() -> frozenset[Feature]:
+    """Return the features that packages bring, but for those of packages that are installed."""
+    return BROUGHT_FEATURES - {each.feature for each in packages().operations()}
 
 
 SESSION_S = 12 * 3600

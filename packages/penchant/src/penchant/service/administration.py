@@ -114,6 +114,7 @@ def own_key(access: Access) -> OwnKey:
         role=access.role,
         scopes=[scope for scope in Scope if scope in access.scopes],
         plan=plan_answer(access.plan),
+        name=_stated(access.name),
     )
 
 

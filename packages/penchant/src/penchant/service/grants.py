@@ -7,10 +7,10 @@ the next one. Only with what they have scheduled stands the group by which they 
 import hashlib
 from collections.abc import Collection, Sequence
 
-from penchant.errors import FeatureNotInPlan, OutsideScope
+from penchant.errors import OutsideScope
 from penchant.model import VIEWER_SCOPES, Role, Scope
 from penchant.normalizing import normalize
-from penchant.service.access import Access, Grant, Session
+from penchant.service.access import Access, Grant, Session, plan_in_force
 from penchant.settings import NodeSettings
 from penchant.storage import account_number
 
@@ -92,13 +92,10 @@ def editor_again(actor: str, group: str | None, account_id: int, settings: NodeS
 
 
 def _access(actor: str, grant: Grant, settings: NodeSettings) -> Access:
-    plan = settings.plan(grant.plan)
-    if plan is None:
-        raise FeatureNotInPlan(f"The plan {grant.plan!r} of the groups is not configured on this server.")
     return Access(
         key_id=actor,
         account_id=account_number(grant.account),
-        plan=plan,
+        plan=plan_in_force(settings, grant.plan, "groups' plan"),
         admin=grant.role is Role.ADMIN,
         scopes=VIEWER_SCOPES if grant.role is Role.VIEWER else frozenset(Scope),
         grant=grant,

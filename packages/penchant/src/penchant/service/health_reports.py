@@ -15,7 +15,7 @@ from penchant.live.views import View
 from penchant.service import Services
 from penchant.service.health import AudienceHealth, AudienceStanding, CatalogueHealth, Findings, UnreachedPieces
 from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
-from penchant.service.outcomes import ListOpenings, ListOutcomes, UnseenPieces, list_outcomes
+from penchant.service.outcomes import ListOpenings, ListOutcomes, NoOutcomes, UnseenPieces, list_outcomes
 from penchant.storage import SourceHead
 from penchant.telemetry import logger
 from penchant.wire import encode, format_timestamp
@@ -132,6 +132,7 @@ class HealthReports:
         self._health = health
         self._audience = audience
         self._outcomes = outcomes
+        self._records_shown = not isinstance(outcomes, NoOutcomes)
         self._files = files
         self._written: BoundedCache[int, tuple[int, str, str]] = BoundedCache(MAX_NOTED)
 
@@ -153,6 +154,7 @@ class HealthReports:
             findings, standing = await self.by_now(view, wait_s if last is None else WAIT_AGAIN_S)
         fall, unseen = await self.kappa_fall(view, findings), await self._outcomes.unseen(view)
         report = findings_answer(view, findings, standing, fall, unseen)
+        report = msgspec.structs.replace(report, records_shown=self._records_shown)
         if report.done and not report.failed:
             return await self._kept(view, report)
         if last is None:
@@ -163,12 +165,12 @@ class HealthReports:
             made_at=last.made_at,
             keywords=last.keywords,
             unreached=last.unreached,
-            unseen=report.unseen or last.unseen,
+            unseen=report.unseen or (last.unseen if self._records_shown else None),
         )
 
     async def _kept(self, view: View, report: CatalogueFindings[str]) -> CatalogueFindings[str]:
         """Keep what is found for later, and return it, with the pieces that nobody saw as last counted, if need be."""
-        if report.unseen is None:
+        if report.unseen is None and self._records_shown:
             last = await asyncio.to_thread(self._files.read, view.head)
             report = msgspec.structs.replace(report, unseen=None if last is None else last.unseen)
         if report.made_at is None or report.keywords is None or report.unreached is None:

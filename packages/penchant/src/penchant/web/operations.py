@@ -425,8 +425,8 @@ class Operation:
 
     @property
     def stores(self) -> bool:
-        """Whether it changes what is stored: all do that do not read, nor make lists, which count."""
-        return self.method != "GET" and self.scope is not None and not self.counted
+        """Whether it changes what is stored: all do that do not read, preview, nor make lists, which count."""
+        return self.method != "GET" and self.scope is not None and not self.counted and "/preview/" not in self.path
 
 
 class OperationTable(Generic[P]):

@@ -99,12 +99,13 @@ class PlanList(Record, frozen=True, kw_only=True):
 
 
 class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
-    """What the key of a request may do."""
+    """What the key of a request may do; ``name`` says who has it, if that was said."""
 
     key_id: str
     role: Role
     scopes: list[Scope]
     plan: PlanAnswer
+    name: str | UnsetType = UNSET
 
 
 class KeyAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):

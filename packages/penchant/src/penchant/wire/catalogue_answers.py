@@ -301,7 +301,10 @@ class LikeFindings(Record, frozen=True, kw_only=True, rename="camel", omit_defau
 
 
 class CatalogueFindings(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What was found by now about a catalogue; what is still being found out is left out, and ``done`` is false."""
+    """What was found by now about a catalogue; what is still being found out is left out, and ``done`` is false.
+
+    Where no package ``records_shown`` pieces, nothing is ever said of those that were not.
+    """
 
     source: str
     version: int
@@ -309,6 +312,7 @@ class CatalogueFindings(Record, Generic[Moment], frozen=True, kw_only=True, rena
     made_at: Moment | None = None
     done: bool
     failed: bool = False
+    records_shown: bool = True
     keywords: KeywordFindings | None = None
     unreached: UnreachedFinding | None = None
     unseen: UnseenFinding[Moment] | None = None

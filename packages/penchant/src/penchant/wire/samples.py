@@ -212,7 +212,7 @@ SAMPLES: Mapping[str, Any] = {
     "KeyAnswer": _KEY,
     "KeyList": {"keys": [_KEY]},
     "PlanList": {"plans": [_PLAN]},
-    "OwnKey": {"keyId": "Zk4tQ9", "role": "editor", "scopes": list(Scope), "plan": _PLAN},
+    "OwnKey": {"keyId": "Zk4tQ9", "role": "editor", "scopes": list(Scope), "plan": _PLAN, "name": "Kim"},
     "SigningSecret": {"account": "press", "secret": "ps_secret"},
     "KeyWish": KEY_WISH.sample(),
     "Likings": LIKINGS.sample(),

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as RequestScope
 
 from penchant.errors import PenchantError, RateExceeded
+from penchant.hooks import packages
 from penchant.model import Scope
 from penchant.service.access import Access, Session, Sessions
 from penchant.settings import NodeSettings
@@ -44,6 +45,11 @@ class MountHost:
     def settings(self) -> NodeSettings:
         """The settings of the moment."""
         return self._exchange.services.settings
+
+    @property
+    def packages(self) -> Collection[str]:
+        """The names of the packages that are installed."""
+        return packages().versions.keys()
 
     def is_secure(self) -> bool:
         """Return whether the request came over TLS, to us or to a trusted proxy."""
