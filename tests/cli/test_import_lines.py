@@ -59,7 +59,7 @@ def test_an_export_comes_back_and_a_second_time_changes_nothing(tmp_path: Path) 
     (
         (lines(piece("a", "x"), {"id": "b", "categories": 7}), "a.ndjson, line 2: /categories: "),
         ("{\n", "a.ndjson, line 1: no JSON object"),
-        (lines({"settings": {"more": 1}}), "a.ndjson, line 1: /more: "),
+        (lines({"settings": {"retentionDays": "more"}}), "a.ndjson, line 1: /retentionDays: "),
     ),
 )
 def test_a_line_that_may_not_be_stored_is_named(tmp_path: Path, text: str, told: str) -> None:
@@ -70,6 +70,18 @@ def test_a_line_that_may_not_be_stored_is_named(tmp_path: Path, text: str, told:
 
     assert isinstance(refused.exception, InvalidInput)
     assert refused.exception.detail.removeprefix(f"{tmp_path}/").startswith(told)
+
+
+def test_settings_of_packages_that_are_not_installed_are_kept_and_named(tmp_path: Path) -> None:
+    brought = {"settings": {"retentionDays": 400, "greeting": {"words": ["hello"]}}}
+
+    first = imported(tmp_path, "-", input=lines(brought, piece("a", "x")))
+    again = imported(tmp_path, "-", input=lines({"settings": {"halfLifeDays": 7}}))
+    settings = next(each["settings"] for each in exported(tmp_path) if "settings" in each)
+
+    assert (first.exit_code, again.exit_code) == (0, 0), first.output + again.output
+    assert "settings that no installed package knows, kept as they are: /greeting" in first.stderr
+    assert (settings["halfLifeDays"], settings["greeting"]) == (7, {"words": ["hello"]})
 
 
 def test_a_file_of_another_system_is_read_by_another_package(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from penchant_import.hosting import CheckedBody, CheckedPiece, RequestChecks
 from penchant_import.report import InvalidRow, Notes
 from penchant_import.rules import UNREADABLE, id_problem, piece_id_of
 
+_OF_OTHERS = "stored as it is: no package that is installed knows it"
 MAX_NAMED_IGNORED = 100
 """Left-out members that one submission names: from here on each piece is looked at by itself."""
 MAX_SPOOL_BYTES = 4 * 1024**3
@@ -173,12 +174,15 @@ def check(drafts: Sequence[Draft], now: int, notes: Notes, checks: RequestChecks
 
     checked = _together(good, read, invalid) if is_array else _one_by_one(good, read, invalid, is_array=False)
     # A receipt names a limited number of ignored members: where it is full there may be more, of further rows.
-    if any(len(body.ignored) >= MAX_NAMED_IGNORED for _, body in checked):
+    if is_array and any(len(body.ignored) >= MAX_NAMED_IGNORED for _, body in checked):
         checked = _one_by_one(good, read, invalid)
     items: Sequence[Any] = [item for _, body in checked for item in body.items]
     accepted = sum(len(those) for those, _ in checked)
     if kind is DraftKind.PIECE:
         items = _merged(checked, notes)
+    for (draft, *_), body in checked if kind is DraftKind.SETTINGS else ():
+        for pointer in body.ignored:
+            notes.left_out(draft.file, f"settings{pointer}", _OF_OTHERS, draft.line)
     ranks = {(draft.file, draft.line): rank for rank, draft in enumerate(drafts)} if invalid else {}
     return CheckedBatch(
         kind=kind,

@@ -46,6 +46,9 @@ def import_files(*, location: DataLocation, paths: tuple[Path, ...], account: st
             work.run("standard input" if path == STANDARD_INPUT else str(path), numbered_lines(file))
     for kind, count in work.counts.items():
         click.echo(f"{source}: {amount(count, f'lines of {kind}')} stored", err=True)
+    if work.unknown_settings:
+        names = ", ".join(sorted(work.unknown_settings))
+        click.echo(f"{source}: settings that no installed package knows, kept as they are: {names}", err=True)
 
 
 def load_ndjson(storage: Storage, account: str, source: str, *, pieces: Path, interactions: Path) -> None:

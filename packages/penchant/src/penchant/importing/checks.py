@@ -10,17 +10,18 @@ from penchant.enrichment import enrichments, exported_rules
 from penchant.errors import InvalidInput
 from penchant.importing.kinds import LINE, line_kinds, split_line
 from penchant.model import PieceLimits
-from penchant.wire import decode_list, decode_settings, decode_submission, encode_settings
+from penchant.wire import decode_list, decode_submission, encode_settings
 from penchant.wire.lines import decode_stated_preferences
 from penchant.wire.pieces import DEFAULT_LIMITS
 from penchant.wire.recording import decode_interactions
-from penchant.wire.settings import read_settings, unread_of, with_vocabulary
+from penchant.wire.settings import decode_imported_settings, read_settings, unread_of, with_vocabulary
+from penchant.wire.syntax import pointer
 from penchant.wire.vocabulary import read_vocabulary
 
 _SINGLE: dict[str, Callable[[bytes], Any]] = {
     "whitelist": decode_list,
     "blacklist": decode_list,
-    "settings": decode_settings,
+    "settings": decode_imported_settings,
     "preferences": decode_stated_preferences,
 }
 """What requests have one of, and how it is read; pieces and interactions come in arrays."""
@@ -32,7 +33,7 @@ def single_kinds() -> Mapping[str, Callable[[bytes], Any]]:
 
 
 class ReadBody(NamedTuple):
-    """What is in the body of a request, and pointers of what is no member of it."""
+    """What is in the body of a request, and pointers of what is no member of it; of settings what no package knows."""
 
     items: Sequence[Any]
     ignored: Sequence[str] = ()
@@ -64,6 +65,8 @@ class BodyChecks:
             line, value = split_line(body)
             line.read(value)
             return ReadBody([body])
+        if kind == "settings":
+            return ReadBody([body], [pointer(name) for name in decode_imported_settings(body).unread])
         read = single_kinds().get(kind)
         if read is None:
             raise InvalidInput(f"The package that a {kind} is of is not installed.")

@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 import msgspec
 
 from penchant.errors import InvalidInput, PenchantError
-from penchant.importing.checks import BodyChecks, single_kinds
+from penchant.importing.checks import BodyChecks, ReadBody, single_kinds
 from penchant.importing.exporting import stable_event_id
 from penchant.importing.targets import StoredTarget
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, NewInteraction
@@ -57,10 +57,14 @@ def numbered_lines(file: Path | BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 class LineImport:
-    """An import of lines; ``shift_ms`` is added to times of interactions."""
+    """An import of lines; ``shift_ms`` is added to times of interactions.
+
+    ``unknown_settings`` are pointers of settings of packages that are not installed: they are stored as they are.
+    """
 
     def __init__(self, target: StoredTarget, checks: BodyChecks, shift_ms: int = 0) -> None:
         self.counts = Counter[str]()
+        self.unknown_settings = set[str]()
         self._target = target
         self._checks = checks
         self._shift_ms = shift_ms
@@ -73,13 +77,15 @@ class LineImport:
         """
         for batch in _batches(_read(name, each) for each in lines):
             kind = batch[0][1]
-            items = _checked(name, batch, self._checks)
+            read = _checked(name, batch, self._checks)
+            items = [item for body in read for item in body.items]
             if kind == "piece":
                 self._target.submit(list({each.id: each for each in items}.values()))
             elif kind == "interaction":
                 self._target.record([_finish(each, self._shift_ms) for each in items])
             else:
                 self._target.put(kind, items)
+                self.unknown_settings.update(*(body.ignored for body in read if kind == "settings"))
             self.counts[kind] += len(batch)
 
 
@@ -87,7 +93,8 @@ def newest_moment(lines: Iterable[tuple[int, bytes]]) -> int | None:
     """Return the time of the newest interaction in lines of nothing else, in ms since 1970 UTC."""
     checks, newest = BodyChecks(), None
     for batch in _batches(_read("", each) for each in lines):
-        times = [each.occurred_at for each in _checked("", batch, checks) if each.occurred_at is not None]
+        items = [item for body in _checked("", batch, checks) for item in body.items]
+        times = [each.occurred_at for each in items if each.occurred_at is not None]
         newest = max([*times, *([] if newest is None else [newest])], default=None)
     return newest
 
@@ -121,13 +128,13 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield batch
 
 
-def _checked(name: str, batch: list[Line], checks: BodyChecks) -> list:  # type: ignore[type-arg]
+def _checked(name: str, batch: list[Line], checks: BodyChecks) -> list[ReadBody]:
     """Return what lines of one kind are; the error of one that may not be stored names it."""
     kind, now = batch[0][1], time.time_ns() // 1_000_000
     is_array = kind in {"piece", "interaction"}
     bodies = [b"[" + b",".join(line[2] for line in batch) + b"]"] if is_array else [line[2] for line in batch]
     try:
-        return [item for body in bodies for item in checks.read(kind, body, now).items]
+        return [checks.read(kind, body, now) for body in bodies]
     except PenchantError:
         for number, _, body in batch:
             try:

@@ -25,14 +25,13 @@ from penchant.storage import (
 )
 from penchant.wire import (
     decode_list,
-    decode_settings,
     decode_stored_settings,
     encode_settings,
     format_timestamp,
 )
 from penchant.wire.lines import StatedPreferences, decode_stated_preferences
 from penchant.wire.preferences import encode_preferences
-from penchant.wire.settings import read_settings, unread_of
+from penchant.wire.settings import decode_imported_settings, read_settings, unread_of
 
 
 class StoredBatch(NamedTuple):
@@ -101,7 +100,7 @@ class StoredTarget:
         """Replace a list or the settings, replace people's preferences, or store what is a package's."""
         match kind:
             case "settings":
-                self._replace_settings(decode_settings(bodies[0], unread_of(self.settings())))
+                self._replace_settings(decode_imported_settings(bodies[0], unread_of(self.settings())))
             case "preferences":
                 self._replace_preferences([decode_stated_preferences(body) for body in bodies])
             case _ if kind == LINE:

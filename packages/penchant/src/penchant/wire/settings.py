@@ -266,6 +266,17 @@ def decode_settings(body: bytes, unread: Mapping[str, Any] | None = None) -> Sou
     return read_settings(decode_object(body), unread)
 
 
+def decode_imported_settings(body: bytes, unread: Mapping[str, Any] | None = None) -> SourceSettings:
+    """Return the settings in a body of another service, whose packages may be others: what none knows is kept, too.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        InvalidInput: ill-typed members, each with its pointer.
+    """
+    value = decode_object(body)
+    return read_settings(value, {**(unread or {}), **(unread_of(value) if isinstance(value, dict) else {})})
+
+
 # A vocabulary of 20,000 keywords takes ten milliseconds, and every change of a source asks for its settings.
 @functools.lru_cache(maxsize=64)
 def decode_stored_settings(stored: bytes) -> SourceSettings:
