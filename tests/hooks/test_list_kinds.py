@@ -10,6 +10,7 @@ from acceptance.servers import Server
 from penchant.service.lists.kinds import KINDS
 from penchant_rows.model import PlacementKind
 from penchant_rows.service.kinds import SEEDED_KINDS
+from visitors import Visitor
 
 SAMPLE = Path(__file__).parent / "sample"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "placements.md"
@@ -74,3 +75,46 @@ def test_every_kind_has_a_row_and_a_place_in_the_table_of_kinds() -> None:
 
     assert kinds == set(PlacementKind)
     assert {kind for kind in PlacementKind if any(f"`{kind}`" in row.split("|")[1] for row in rows[2:])} == kinds
+
+
+@pytest.mark.slow
+def test_a_placement_of_a_kind_that_is_gone_is_read_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(SAMPLE))
+    first, spare = {"kind": "oldest", "title": "First"}, {"kind": "oldest", "fallback": "new"}
+    with Server(tmp_path / "data") as server:
+        key = server.key
+        server.client.post("/s/content", json=[{"id": "a", "categories": {}}])
+        assert server.client.put("/s/placements/first", json=first).status_code == 200
+        assert server.client.put("/s/placements/spare", json=spare).status_code == 200
+        assert server.client.put("/s/placements/other", json={"kind": "new"}).status_code == 200
+        assert server.client.put("/s/drafts/d", json={"placements": {"first": first}}).status_code == 200
+
+    monkeypatch.delenv("PYTHONPATH")
+    with Server(tmp_path / "data") as server:
+        client = server.client
+        client.headers["x-api-key"] = key
+        refused = client.get("/s/placements/first/list")
+        page = {"lists": [{"placement": "first"}, {"placement": "spare"}]}
+        lists = client.post("/s/lists", json=page).json()["lists"]
+        described = [
+            client.get(f"/s/placements/first{each}").status_code for each in ("/card", "/results", "/versions")
+        ]
+        visitor = Visitor(server, key)
+        shown = {each: visitor.get(each, source="s", name="first").status_code for each in ("desk", "placements")}
+        opened = visitor.get("placement", source="s", name="first").text
+
+        assert client.get("/s/placements/first").json() == {"title": "First", "kind": "oldest"}
+        assert len(client.get("/s/placements").json()["placements"]) == 3
+        assert client.get("/s/drafts/d").json()["placements"] == {"first": {"title": "First", "kind": "oldest"}}
+        assert (refused.status_code, refused.json()["code"]) == (409, "kind-not-installed")
+        assert "'oldest', which no package that is installed brings" in refused.json()["detail"]
+        assert (lists[0]["error"]["code"], [each["id"] for each in lists[1]["content"]]) == (
+            "kind-not-installed",
+            ["a"],
+        )
+        assert client.get("/s/placements/other/list").status_code == 200
+        assert described == [200, 200, 200]
+        assert shown == {"desk": 200, "placements": 200}
+        assert 'value="oldest" checked' in opened

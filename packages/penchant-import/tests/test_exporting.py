@@ -78,6 +78,7 @@ LEFT_OUT = {
     "event_ids": "made of the event ids of interactions",
     "taken_back": "made of the event ids of interactions",
     "dictionaries": "made of the pieces, to compress them",
+    "owed_erasures": "whom packages that this service misses are to forget",
     "impressions": "name people by a secret of the database",
     "placement_counts": "counted from impressions",
     "placement_people": "counted from impressions",

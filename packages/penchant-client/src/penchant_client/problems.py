@@ -14,6 +14,7 @@ __all__ = [
     "InternalError",
     "InvalidInput",
     "InvalidSyntax",
+    "KindNotInstalled",
     "MalformedPath",
     "MalformedRequest",
     "NotATenant",
@@ -81,6 +82,10 @@ class InvalidInput(NotAcceptable, code="invalid-input"):
 
 class InvalidSyntax(NotAcceptable, code="invalid-syntax"):
     """The body is not what its content type says, JSON for one."""
+
+
+class KindNotInstalled(NotAcceptable, code="kind-not-installed"):
+    """The placement shows a kind of list of a package that is not installed."""
 
 
 class MalformedPath(NotAcceptable, code="malformed-path"):

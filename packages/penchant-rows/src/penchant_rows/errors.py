@@ -7,6 +7,10 @@ class UnknownPlacement(PenchantError):
     """The source has no placement of this name, or no such version of it."""
 
 
+class KindNotInstalled(PenchantError):
+    """The placement shows a kind of list of a package that is not installed."""
+
+
 class TooManyPlacements(PenchantError):
     """The source has as many placements as one may have."""
 

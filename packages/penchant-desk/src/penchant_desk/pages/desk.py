@@ -17,7 +17,7 @@ from penchant_desk.filters import count_text
 from penchant_desk.pages.weeks import DAYS, RowVerdict, WeekFigure, judged, verdict_of, week_figure
 from penchant_desk.pieces import PieceTile, offered_titles, piece_tiles
 from penchant_desk.rows.stored import list_rows
-from penchant_desk.rows.words import KIND_WORDS
+from penchant_desk.rows.words import kind_words
 from penchant_desk.site import DeskPage, PageVisit
 
 POPULAR = 12
@@ -222,7 +222,7 @@ def _row(row: Mapping[str, Any], days: Sequence[ActivityDay]) -> RowWeek:
     return RowWeek(
         name=name,
         title=placement.get("title") or name,
-        kind=KIND_WORDS[placement["kind"]].name,
+        kind=kind_words(placement["kind"]).name,
         shown=shown,
         opened=opened,
         verdict=verdict_of(shown, opened),

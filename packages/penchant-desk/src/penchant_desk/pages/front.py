@@ -13,7 +13,7 @@ from penchant_desk.images import closed_hosts
 from penchant_desk.people import suggested_people
 from penchant_desk.pieces import PieceTile, offered_titles, picture_of, piece_tiles, pieces_called, tile_of
 from penchant_desk.reasons import NEAR
-from penchant_desk.rows.words import KIND_WORDS
+from penchant_desk.rows.words import kind_words
 from penchant_desk.site import DeskPage, PageVisit, faults_in, section
 
 MAX_LISTS = 20
@@ -122,7 +122,7 @@ def _row(entry: PageEntry, title: str, cards: Mapping[str, PieceTile]) -> FrontR
         placement=entry.placement,
         title=title,
         variant=entry.variant or "",
-        kind=KIND_WORDS[entry.kind].name if entry.kind else "",
+        kind=kind_words(entry.kind).name if entry.kind else "",
         seed=cards[piece_id].title if piece_id else (entry.seed.keyword or "" if entry.seed else ""),
         pieces=[cards[each.id] for each in entry.content or ()],
     )

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from penchant_client import operations
 from penchant_client.records import PlacementCard
 from penchant_desk.problems import unknown_page
-from penchant_desk.rows.words import KIND_WORDS
+from penchant_desk.rows.words import kind_words
 from penchant_desk.site import DeskPage, PageVisit
 
 _PUBLIC = {"vary": "accept", "cache-control": "no-cache"}
@@ -43,7 +43,7 @@ def _page(found: PlacementCard, *, is_public: bool, source: str | None, open_at:
         "source": source,
         "name": found.placement,
         "card": found,
-        "kind": KIND_WORDS[found.kind],
+        "kind": kind_words(found.kind),
         "is_public": is_public,
         "open_at": open_at,
     }

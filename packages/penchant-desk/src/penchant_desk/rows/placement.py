@@ -41,7 +41,7 @@ from penchant_desk.rows.stored import (
     version_of,
 )
 from penchant_desk.rows.trends import RowTrend, row_trends
-from penchant_desk.rows.words import KIND_WORDS, difference_in_words, new_row_in_words, quota_words
+from penchant_desk.rows.words import KIND_WORDS, difference_in_words, kind_words, new_row_in_words, quota_words
 from penchant_desk.site import DeskPage, PageVisit, Redirect, Section, faults_of
 
 NEW: Mapping[str, Any] = {"kind": "recommendations", "rotation": 0.1, "fallback": "popular"}
@@ -93,7 +93,7 @@ async def placements(visit: PageVisit) -> DeskPage:
     values = {
         "source": visit.source,
         "trends": trends,
-        "rows": [(each, KIND_WORDS[each["placement"]["kind"]]) for each in rows.values()],
+        "rows": [(each, kind_words(each["placement"]["kind"])) for each in rows.values()],
         "most": MAX_ROWS,
         "who": who,
         "zone": visit.zone(settings.time_zone),
@@ -380,7 +380,7 @@ class _RowPage:
             "json_faults": [each.detail for each in row.faults if (each.pointer or "").startswith("/json")],
             "base": encode(row.base).decode(),
             "json_seen": row.json_seen or _tag(row.json),
-            "kinds": KIND_WORDS,
+            "kinds": {**KIND_WORDS, **{each: kind_words(each) for each in row.texts.get("kind", ())}},
             "choices": _row_choices(),
             "conditions": conditions,
             "blend_labels": {column: BLEND[part] for column, part in BLEND_COLUMNS.items()},

@@ -26,6 +26,13 @@ KIND_WORDS: Mapping[str, RowKind] = MappingProxyType(
         "picks": RowKind("Your picks", "Pieces that you choose, in your order or each person's."),
     }
 )
+
+
+def kind_words(kind: str) -> RowKind:
+    """Return what a kind of row is in words; one that a package brings goes by its name."""
+    return KIND_WORDS.get(kind) or RowKind(f"“{kind}”", "A list that a package of the service brings.")
+
+
 STEPS: Mapping[str, Mapping[float, str]] = MappingProxyType(
     {
         "diversity": {0: "Best first", 0.25: "A little", 0.5: "Visibly, at hardly any loss", 0.75: "Wide", 1: "Widest"},
@@ -55,7 +62,7 @@ _OF_PERSON = {"recommendations", "because", "keyword", "again"}
 
 def new_row_in_words(members: Mapping[str, Any], person: str) -> list[str]:
     """Return what a row is that is not in force yet: its kind, what it is held to, and for whom it is shown."""
-    kind = KIND_WORDS[members["kind"]]
+    kind = kind_words(members["kind"])
     held = [filter_words(members["filter"])] if members.get("filter") else []
     if members.get("catalogs"):
         held.insert(0, f"in {' or '.join(members['catalogs'])}")
@@ -137,5 +144,5 @@ def short_value(key: str, value: Any) -> str | None:
     if is_number(value):
         return STEPS[key][value] if value in STEPS.get(key, ()) else f"{value:g}"
     if isinstance(value, str) and len(value) <= MAX_TOLD:
-        return KIND_WORDS[value].name if value in KIND_WORDS else f"“{value}”"
+        return kind_words(value).name
     return None

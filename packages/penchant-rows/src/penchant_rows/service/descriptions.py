@@ -186,7 +186,7 @@ def parts_of(rules: ListRules, settings: SourceSettings) -> list[tuple[str, floa
             Basis.AUDIENCE: [("audience", 1.0)],
             Basis.BOTH: [("content", 0.5), ("audience", 0.5)],
         }.get(rules.algorithm or Basis.CONTENT, [("content", 1.0)])
-    return [(rules.kind.value, 1.0)]
+    return [(str(rules.kind), 1.0)]
 
 
 def data_in_words(rules: ListRules, settings: SourceSettings) -> list[str]:

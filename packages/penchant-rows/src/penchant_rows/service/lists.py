@@ -41,7 +41,7 @@ from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import ListDemands, ListRequest, Pin, Quota
 from penchant_engine.model import Basis
 from penchant_engine.ranking import WorkBudget
-from penchant_rows.errors import UnknownPlacement
+from penchant_rows.errors import KindNotInstalled, UnknownPlacement
 from penchant_rows.model import PickOrder, PlacementKind
 from penchant_rows.service.answers import placed_of, unmet_of
 from penchant_rows.service.inputs import RowInputs, StatedRowInputs, StoredRowInputs
@@ -198,7 +198,7 @@ class PlacementLists:
             try:
                 left = replace(request, exclude=request.exclude | shown, work=work)
                 given = await (self.answers(view, left) if likings is None else self._imagined(view, left, likings))
-            except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement) as error:
+            except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement, KindNotInstalled) as error:
                 answers.append((request, error))
                 continue
             shown.update(each.id for answer in given for each in answer.result.content)
@@ -261,7 +261,7 @@ async def answers_by(
     made: list[_MadeList] = []
     try:
         made = await _made(inputs, entries, kind, wish)
-    except (InvalidInput, UnknownPiece, TooFewPieces):
+    except (InvalidInput, UnknownPiece, TooFewPieces, KindNotInstalled):
         if fallback is None:
             raise
     if not any(each.content for each in made) and fallback is not None and fallback != kind:
@@ -317,7 +317,10 @@ async def _made(inputs: RowInputs, entries: Entries, kind: PlacementKind, wish: 
             )
             for row, content, version, goes_on, unmet in await SEEDED_KINDS[kind].choose(inputs, wish, entries)
         ]
-    ranking = await rank_list(inputs, list_kinds()[kind], wish)
+    ranked = list_kinds().get(kind)
+    if ranked is None:
+        raise KindNotInstalled(f"The placement shows the kind '{kind}', which no package that is installed brings.")
+    ranking = await rank_list(inputs, ranked, wish)
     if ranking is None:
         return [_MadeList()]
     content = await entries(ranking, explain=wish.request.explain)

@@ -39,7 +39,7 @@ from penchant_rows.wire.placements import (
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     PlacementSpec,
-    decode_placement,
+    decode_stored_placement,
     encode_placement,
     placement_problem,
 )
@@ -296,7 +296,7 @@ class Placements:
 
 def read_row(row: PlacementRow) -> PlacementInForce:
     """Return the placement in a stored row."""
-    spec = decode_placement(row.body)
+    spec = decode_stored_placement(row.body)
     return PlacementInForce(name=row.name, version=row.version, spec=spec, runs=_decode_runs(row.assignment))
 
 

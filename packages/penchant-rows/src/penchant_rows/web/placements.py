@@ -221,7 +221,7 @@ async def roll_back_placement(call: Call) -> Answer:
     reader=read_by(decode_placement_preview),
     answers=lambda wish: len(wish.users),
     answer="PlacementPreview",
-    errors=("unknown-piece", "too-few-pieces", "too-many-entries", "overloaded"),
+    errors=("unknown-piece", "too-few-pieces", "too-many-entries", "kind-not-installed", "overloaded"),
 )
 async def preview_placement(call: Call) -> Answer:
     """Lists as they are and as they would be under a draft of a placement; nothing is stored."""
@@ -296,7 +296,7 @@ async def public_card(call: Call) -> Answer:
     personal=True,
     answer="PlacementResult",
     headers=(LIST_HEADER, AUDIENCE_VERSION_HEADER),
-    errors=("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded"),
+    errors=("unknown-placement", "unknown-piece", "too-few-pieces", "kind-not-installed", "overloaded"),
 )
 async def placement_list(call: Call) -> Answer:
     """The list of a placement, for a person and beside a piece."""

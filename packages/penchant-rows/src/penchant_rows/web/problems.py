@@ -13,6 +13,12 @@ ROW_PROBLEMS: Mapping[str, ProblemKind] = {
     "unknown-draft": ProblemKind(
         404, "No such draft", "The source has no draft of this name. Names are compared exactly."
     ),
+    "kind-not-installed": ProblemKind(
+        409,
+        "The kind of list is not installed",
+        "The placement shows a kind of list of a package that is not installed any more. Install it and start the "
+        "service again, or store the placement with another kind, or with a fallback.",
+    ),
     "too-many-placements": ProblemKind(
         409, "Too many placements", "The source has as many placements as one may have. Delete one first."
     ),

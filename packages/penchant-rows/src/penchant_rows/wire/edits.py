@@ -25,7 +25,7 @@ from penchant.wire.fields import (
 )
 from penchant.wire.lists import TAKE, decode_list, ids
 from penchant.wire.pieces import DEFAULT_LIMITS, Piece, decode_submission
-from penchant.wire.settings import Settings, decode_settings, encode_settings
+from penchant.wire.settings import Settings, decode_imported_settings, decode_settings, encode_settings
 from penchant.wire.syntax import UNREADABLE, Faults, decode, decode_object, encode, kind_of, pointer, require_utf8
 from penchant.wire.text import label_problem
 from penchant.wire.times import parse_sent_timestamp
@@ -35,6 +35,7 @@ from penchant_rows.wire.placements import (
     Placement,
     PlacementSpec,
     decode_placement,
+    decode_stored_placement,
     encode_placement,
     placement_problem,
 )
@@ -145,8 +146,8 @@ class DraftMembers(Record, frozen=True, kw_only=True, rename="camel", omit_defau
 DRAFT = Body(DraftMembers, is_closed=False, description="What a draft edits, each member as its own route takes it.")
 
 
-def decode_edits(body: bytes, limits: PieceLimits = DEFAULT_LIMITS) -> DraftEdits:
-    """Return the edits in a body.
+def decode_edits(body: bytes, limits: PieceLimits = DEFAULT_LIMITS, *, is_stored: bool = False) -> DraftEdits:
+    """Return the edits in a body; those that are stored may need packages that are not installed any more.
 
     Raises:
         InvalidSyntax: not JSON.
@@ -164,10 +165,12 @@ def decode_edits(body: bytes, limits: PieceLimits = DEFAULT_LIMITS) -> DraftEdit
     texts = {key: shape.read(decode(given[key]), f"/{key}", faults) for key, shape in shown.items() if key in given}
     content = _part(given.get("content"), "/content", faults, lambda raw: decode_submission(raw, limits))
     lists = {kind: _part(given.get(kind.value), f"/{kind.value}", faults, decode_list) for kind in ListKind}
+    read_placement = decode_stored_placement if is_stored else decode_placement
+    read_settings = decode_imported_settings if is_stored else decode_settings
     edits = DraftEdits(
         **texts,
-        placements=_placements(given.get("placements"), faults),
-        settings=_part(given.get("settings"), "/settings", faults, decode_settings),
+        placements=_placements(given.get("placements"), faults, read_placement),
+        settings=_part(given.get("settings"), "/settings", faults, read_settings),
         lists={kind: listed for kind, listed in lists.items() if listed is not None},
         content=None if content is None else content.pieces,
     )
@@ -178,7 +181,9 @@ def decode_edits(body: bytes, limits: PieceLimits = DEFAULT_LIMITS) -> DraftEdit
 def decode_stored_edits(body: bytes, limits: PieceLimits) -> DraftEdits:
     """Return the edits of a stored draft, with the changes of its lists; those of before have none."""
     changes = _decode_changes(body).changes
-    return replace(decode_edits(body, limits), changes={ListKind(kind): each for kind, each in changes.items()})
+    return replace(
+        decode_edits(body, limits, is_stored=True), changes={ListKind(kind): each for kind, each in changes.items()}
+    )
 
 
 class _StoredChanges(msgspec.Struct):
@@ -212,7 +217,9 @@ def _part(raw: bytes | None, where: str, faults: Faults, read: Callable[[bytes],
     return None
 
 
-def _placements(raw: bytes | None, faults: Faults) -> Mapping[str, PlacementSpec | None] | None:
+def _placements(
+    raw: bytes | None, faults: Faults, read: Callable[[bytes], PlacementSpec]
+) -> Mapping[str, PlacementSpec | None] | None:
     members = _part(raw, "/placements", faults, _members)
     if members is None:
         return None
@@ -224,7 +231,7 @@ def _placements(raw: bytes | None, faults: Faults) -> Mapping[str, PlacementSpec
         problem = placement_problem(name)
         if problem:
             faults.add(where, f"No placement can be called so: {problem}")
-        specs[name] = None if body == b"null" else _part(body, where, faults, decode_placement)
+        specs[name] = None if body == b"null" else _part(body, where, faults, read)
     return specs
 
 

@@ -82,8 +82,12 @@ def kind_names() -> Sequence[str]:
     return [*PlacementKind, *(each.name for each in packages().list_kinds())]
 
 
+class StoredFaults(Faults):
+    """Faults of what is stored, for which a kind of a package that is not installed any more is none."""
+
+
 def _read_kind(value: Any, where: str, faults: Faults) -> Any:
-    if isinstance(value, str) and value in kind_names():
+    if isinstance(value, str) and (value in kind_names() or isinstance(faults, StoredFaults)):
         return PlacementKind(value) if value in set(PlacementKind) else value
     return faults.refuse(where, f"Found another kind of list; accepted are {', '.join(kind_names())}.")
 
@@ -517,14 +521,19 @@ def decode_placement(body: bytes) -> PlacementSpec:
     return read_placement(decode_object(body))
 
 
+def decode_stored_placement(body: bytes) -> PlacementSpec:
+    """Return a placement that is stored, whose kind may be one of a package that is not installed any more."""
+    return read_placement(decode_object(body), faults=StoredFaults())
+
+
 def encode_placement(spec: PlacementSpec) -> bytes:
     """Return a placement as JSON: the members that were given, in the interface's order."""
     return encode(spec.members)
 
 
-def read_placement(value: Any, where: str = "") -> PlacementSpec:
+def read_placement(value: Any, where: str = "", faults: Faults | None = None) -> PlacementSpec:
     """Return the placement in a decoded value that is at a place of a body; raises `InvalidInput`."""
-    faults = Faults()
+    faults = faults or Faults()
     spec: PlacementSpec = _read_spec(value, where, faults)
     faults.raise_any()
     return spec
