@@ -49,6 +49,17 @@ def test_whoever_looks_on_is_you_and_keys_without_a_name_are_ids(filled: Service
     assert "You changed the list of boosted pieces" in changes
 
 
+def test_the_header_and_versions_say_who_looks_on(filled: Service, ida: str) -> None:
+    ok(filled.put("/s/whitelist", json=["a"], key=ida))
+
+    page = Visitor(filled, ida).get("versions", source="s", of="whitelist").text
+
+    assert "<summary><bdi>Ida Berg</bdi></summary>" in page
+    assert "<b><bdi>You</bdi></b>" in page
+    assert filled.get("/-/key", key=ida).json()["name"] == "Ida Berg"
+    assert "name" not in filled.get("/-/key").json()
+
+
 def test_keys_are_made_for_somebody_and_the_log_names_them(filled: Service) -> None:
     admin = Visitor(filled, filled.new_key(account="operators", admin=True))
 

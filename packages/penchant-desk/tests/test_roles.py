@@ -483,3 +483,22 @@ def test_requests_of_a_person_count_against_the_plan_of_the_group(house: Service
 
     assert [each.get("accounts").status_code for each in visitors] == [200, 200]
     wait_until(lambda: visitors[0].get("accounts").status_code == 429)
+
+
+def test_no_page_has_buttons_for_what_its_key_may_not_do(filled: Service) -> None:
+    ok(filled.put("/s/settings", json={"words": {"from": ["label"]}}))
+    filled.post("/s/users/kim/interactions/Click/content/a")
+    whole = filled.key
+    writer = filled.new_key(account=filled.account, scopes=("read", "personal", "write"))
+    viewer = filled.new_key(account=filled.account, scopes=("read", "personal"))
+    plain = filled.new_key(account=filled.account, plan="basic")
+
+    people = {key: Visitor(filled, key).get("user", source="s", id="kim").text for key in (whole, writer)}
+    piece_page = Visitor(filled, viewer).get("piece", source="s", id="a")
+    begun = {key: ">New row<" in Visitor(filled, key).get("placements", source="s").text for key in (whole, viewer)}
+    links = Visitor(filled, plain).get("pieces", source="s").text
+
+    assert ['value="erase"' in page for page in people.values()] == [True, False]
+    assert piece_page.status_code == 200
+    assert begun == {whole: True, viewer: False}
+    assert [page for page in ("front", "placements", "lists") if f"{HOME}/{page}?" in links] == []

@@ -11,7 +11,7 @@ import tempfile
 import time
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import httpx
 
@@ -60,11 +60,17 @@ def command(*words: str, timeout_s: float = 1_000) -> subprocess.CompletedProces
 
 
 def new_key(
-    data: Path, database: str | None = None, *, account: str = "default", plan: str = "full", admin: bool = False
+    data: Path,
+    database: str | None = None,
+    *,
+    account: str = "default",
+    plan: str = "full",
+    admin: bool = False,
+    **limits: Any,
 ) -> str:
     """Make a key as the command line does, also while a server runs on the same data; it spares a process."""
     with closing(storage_of(NodeSettings(data=str(data), database=database))) as storage:
-        return make_key(storage, account=account, plan=plan, admin=admin)[1]
+        return make_key(storage, account=account, plan=plan, admin=admin, **limits)[1]
 
 
 class Server:

@@ -12,7 +12,7 @@ from acceptance.processes import wait_until
 from acceptance.servers import Server, free_port, new_key
 from factories import piece
 from penchant_desk.application import ROUTES
-from visitors import HOME, Visitor, fields_of
+from visitors import HOME, Visitor, fields_of, text_of
 
 pytestmark = pytest.mark.slow
 PROGRAM = "from penchant_desk.command import main; main()"
@@ -55,11 +55,13 @@ def test_people_sign_in_with_keys_of_the_service_until_the_desk_is_restarted(ser
     with desk_before(server.url, port) as desk:
         visitor = Visitor(desk)
         wrong = visitor.sign_in("pk_no_such")
+        looking = visitor.sign_in(new_key(server.data, scopes=("read", "personal")))
         signed = visitor.sign_in(server.key)
         page = visitor.get("accounts")
         cookies = dict(visitor.cookies)
 
         assert (wrong.status_code, "The API key is not known" in wrong.text) == (401, True)
+        assert (looking.status_code, "needs read, personal and write" in text_of(looking.text)) == (401, True)
         assert (signed.status_code, page.status_code) == (303, 200)
         assert server.key.split("_")[1] in page.text
         assert server.key not in str(cookies) + page.text
