@@ -44,7 +44,7 @@ def watching(
 
 def editing(account: int, piece_id: str, *, is_listed: bool, actor: str = "") -> EditList:
     return EditList(
-        account_id=account, source="s", actor=actor, kind=ListKind.BLACKLIST, piece_id=piece_id, is_listed=is_listed
+        account_id=account, source="s", actor=actor, kind=ListKind.BLACKLIST, piece_ids=[piece_id], is_listed=is_listed
     )
 
 

@@ -86,7 +86,7 @@ def test_what_changes_nothing_is_no_version(filled: Service) -> None:
 def test_single_pieces_and_drafts_are_versions_of_a_list_too(filled: Service) -> None:
     with filled.opened_storage() as storage:
         account = storage.accounts.ensure(filled.account)
-        command = EditList(account_id=account, source="s", kind=ListKind.BLACKLIST, piece_id="a", is_listed=True)
+        command = EditList(account_id=account, source="s", kind=ListKind.BLACKLIST, piece_ids=["a"], is_listed=True)
         storage.submit(command).result(timeout=60)
     edits = {"blacklist": ["a", "b"], "settings": {"halfLifeDays": 3}}
     assert filled.put("/s/drafts/d", json=edits).status_code == 200

@@ -62,6 +62,7 @@ def bodies(user: str, piece_id: str) -> Mapping[str, Any]:
         "submitContent": [],
         "putWhitelist": [],
         "putBlacklist": [],
+        **{f"{do}{kind}Entries": [piece_id] for do in ("add", "remove") for kind in ("Whitelist", "Blacklist")},
         "putSettings": {},
         "putPreferences": {},
         "putPlacement": {"kind": "popular"},

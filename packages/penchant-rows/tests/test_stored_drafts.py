@@ -187,7 +187,7 @@ def steering(account: int, **others: Any) -> list[Command[Any]]:
     put = putting(account, "home", b"2")
     return [
         ReplaceList(**whose, kind=ListKind.BLACKLIST, ids=["x"]),
-        EditList(**whose, kind=ListKind.WHITELIST, piece_id="a", is_listed=True),
+        EditList(**whose, kind=ListKind.WHITELIST, piece_ids=["a"], is_listed=True),
         PutPlacement(**asdict(put) | whose),
         DeletePlacement(**whose, name="home"),
         ReplaceSettings(**whose, settings=b""),

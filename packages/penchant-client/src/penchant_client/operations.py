@@ -721,9 +721,19 @@ def put_whitelist_entry(source: str, content_id: str) -> Request[None]:
     return request_of("PUT", "/{source}/whitelist/content/{contentID}", NoneType, source, content_id)
 
 
+def add_whitelist_entries(source: str, ids: Iterable[str]) -> Request[None]:
+    """Put pieces at the end of the whitelist, as one change; what others change in it meanwhile stays."""
+    return request_of("POST", "/{source}/whitelist/content", NoneType, source, body=ids_body(ids), repeatable=False)
+
+
 def delete_whitelist_entry(source: str, content_id: str) -> Request[None]:
     """Take one piece off the whitelist; what others change in it meanwhile stays."""
     return request_of("DELETE", "/{source}/whitelist/content/{contentID}", NoneType, source, content_id)
+
+
+def remove_whitelist_entries(source: str, ids: Iterable[str]) -> Request[None]:
+    """Take pieces off the whitelist, as one change; what others change in it meanwhile stays."""
+    return request_of("DELETE", "/{source}/whitelist/content", NoneType, source, body=ids_body(ids))
 
 
 def get_blacklist(source: str) -> Request[Entries[str]]:
@@ -746,9 +756,19 @@ def put_blacklist_entry(source: str, content_id: str) -> Request[None]:
     return request_of("PUT", "/{source}/blacklist/content/{contentID}", NoneType, source, content_id)
 
 
+def add_blacklist_entries(source: str, ids: Iterable[str]) -> Request[None]:
+    """Put pieces at the end of the blacklist, as one change; what others change in it meanwhile stays."""
+    return request_of("POST", "/{source}/blacklist/content", NoneType, source, body=ids_body(ids), repeatable=False)
+
+
 def delete_blacklist_entry(source: str, content_id: str) -> Request[None]:
     """Take one piece off the blacklist; what others change in it meanwhile stays."""
     return request_of("DELETE", "/{source}/blacklist/content/{contentID}", NoneType, source, content_id)
+
+
+def remove_blacklist_entries(source: str, ids: Iterable[str]) -> Request[None]:
+    """Take pieces off the blacklist, as one change; what others change in it meanwhile stays."""
+    return request_of("DELETE", "/{source}/blacklist/content", NoneType, source, body=ids_body(ids))
 
 
 def get_settings(source: str) -> Request[Settings]:
@@ -954,12 +974,16 @@ class OperationMethods:
     put_whitelist = RequestMethod(put_whitelist)
     delete_whitelist = RequestMethod(delete_whitelist)
     put_whitelist_entry = RequestMethod(put_whitelist_entry)
+    add_whitelist_entries = RequestMethod(add_whitelist_entries)
     delete_whitelist_entry = RequestMethod(delete_whitelist_entry)
+    remove_whitelist_entries = RequestMethod(remove_whitelist_entries)
     get_blacklist = RequestMethod(get_blacklist)
     put_blacklist = RequestMethod(put_blacklist)
     delete_blacklist = RequestMethod(delete_blacklist)
     put_blacklist_entry = RequestMethod(put_blacklist_entry)
+    add_blacklist_entries = RequestMethod(add_blacklist_entries)
     delete_blacklist_entry = RequestMethod(delete_blacklist_entry)
+    remove_blacklist_entries = RequestMethod(remove_blacklist_entries)
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
     get_account = RequestMethod(get_account)

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 from penchant_client import ServiceError, operations
 from penchant_client.records import Settings
-from penchant_client.requests import encode, request_of
 from penchant_desk.drafts import (
-    JSON,
     PIECES_TITLE,
     DraftTarget,
     chosen_draft,
@@ -98,12 +96,13 @@ async def _hide(visit: PageVisit, settings: Settings, ids: Sequence[str], *, is_
     listed = await list_in_draft(visit, into, "blacklist")
     # Of those that were hidden before the undo brings none back.
     changed = [each for each in ids if (each in listed) != is_hidden]
-    chosen = set(changed)
-    wanted = [*listed, *changed] if is_hidden else [each for each in listed if each not in chosen]
     if changed and into:
+        chosen = set(changed)
+        wanted = [*listed, *changed] if is_hidden else [each for each in listed if each not in chosen]
         await keep_in_draft(visit, into, {"title": PIECES_TITLE, "blacklist": wanted})
     elif changed:
-        await visit.client.send(request_of("PUT", "/{source}/blacklist", JSON, visit.source, body=encode(wanted)))
+        edit = operations.add_blacklist_entries if is_hidden else operations.remove_blacklist_entries
+        await visit.client.send(edit(visit.source, changed))
     back = visit.text("back") if visit.text("back") in _BACK else "pieces"
     values = {
         "source": visit.source,

@@ -53,15 +53,15 @@ class Curation:
         return await self._database.change(ReplaceList(**access.command_of(source), kind=kind, ids=ids))
 
     async def edit_list(
-        self, access: Access, source: str, kind: ListKind, piece_id: str, *, is_listed: bool
+        self, access: Access, source: str, kind: ListKind, piece_ids: Sequence[str], *, is_listed: bool
     ) -> SourceChange:
-        """Put a piece at the end of a list, or take it off; what others change in it meanwhile stays.
+        """Put pieces at the end of a list, or take them off; what others change in it meanwhile stays.
 
         Raises:
-            TooManyEntries: the list is as long as it may be.
+            TooManyEntries: the list would be longer than it may be.
             FourEyes: as `replace_list`.
         """
-        command = EditList(**access.command_of(source), kind=kind, piece_id=piece_id, is_listed=is_listed)
+        command = EditList(**access.command_of(source), kind=kind, piece_ids=piece_ids, is_listed=is_listed)
         return await self._database.change(command)
 
     async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> SettingsChange:

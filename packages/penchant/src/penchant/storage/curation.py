@@ -47,41 +47,47 @@ class ReplaceList(SourceCommand[SourceChange]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditList(SourceCommand[SourceChange]):
-    """Put a piece at the end of the whitelist or the blacklist, or take it off, whatever else was changed meanwhile.
+    """Put pieces at the end of the whitelist or the blacklist, or take them off, whatever else was changed meanwhile.
 
-    Fails with `TooManyEntries` where the list has as many ids as it may. What is so already changes nothing.
+    Fails with `TooManyEntries` where the list would have more ids than it may. What is so already changes nothing.
     """
 
     steers: ClassVar[bool] = True
 
     kind: ListKind
-    piece_id: str
+    piece_ids: Sequence[str]
     is_listed: bool
 
     def apply(self, transaction: WriteTransaction) -> SourceChange:
-        """Put a piece on a list or take it off, in the audit log under its id."""
+        """Put pieces on a list or take them off; one piece is in the audit log under its id."""
         row = transaction.require_source(self, CONTENT)
         kind = self.kind.value
         own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind)
         before = list_ids(transaction, row, kind)
-        if (self.piece_id in before) == self.is_listed:
+        listed = set(before)
+        changed = [each for each in self.piece_ids if (each in listed) != self.is_listed]
+        if not changed:
             return SourceChange(row.version)
-        if self.is_listed and len(before) >= MAX_LIST_LENGTH:
+        if self.is_listed and len(before) + len(changed) > MAX_LIST_LENGTH:
             raise TooManyEntries(f"The list has {len(before)} ids already; {MAX_LIST_LENGTH} are accepted.")
         if self.is_listed:
-            after = [*before, self.piece_id]
+            after = [*before, *changed]
             # Past the last one: what was taken off has left gaps.
             last = transaction.connection.execute(select(func.max(lists.c.position)).where(own)).scalar_one()
-            entry = {"source_id": row.source_id, "kind": kind, "piece_id": self.piece_id}
-            transaction.connection.execute(insert(lists), entry | {"position": 0 if last is None else last + 1})
+            first = 0 if last is None else last + 1
+            entry = {"source_id": row.source_id, "kind": kind}
+            entries = [entry | {"piece_id": each, "position": first + place} for place, each in enumerate(changed)]
+            transaction.connection.execute(insert(lists), entries)
         else:
-            after = [each for each in before if each != self.piece_id]
-            transaction.connection.execute(delete(lists).where(own, lists.c.piece_id == self.piece_id))
-        action = f"{kind}.{'add' if self.is_listed else 'remove'}"
-        transaction.note(self, action, self.piece_id)
+            gone = set(changed)
+            after = [each for each in before if each not in gone]
+            transaction.connection.execute(delete(lists).where(own, lists.c.piece_id.in_(changed)))
+        is_one = len(self.piece_ids) == 1
+        if is_one:
+            transaction.note(self, f"{kind}.{'add' if self.is_listed else 'remove'}", changed[0])
         version = transaction.raise_version(row)
         states = {kind: encode_list(before)}, {kind: encode_list(after)}
-        keep_versions(transaction, row, self, *states, version, notes=False)
+        keep_versions(transaction, row, self, *states, version, notes=not is_one)
         return SourceChange(version)
 
 

@@ -127,8 +127,9 @@ def _list_operations(kind: ListKind) -> None:
 
 
 def _entry_operation(kind: ListKind, method: str, *, is_listed: bool) -> None:
-    """Serve one entry of a list: put on it, or taken off it."""
+    """Serve entries of a list, one or several: put on it, or taken off it."""
     done = "Put one piece at the end of" if is_listed else "Take one piece off"
+    done_all = "Put pieces at the end of" if is_listed else "Take pieces off"
 
     @CURATION.operation(
         method,
@@ -145,10 +146,28 @@ def _entry_operation(kind: ListKind, method: str, *, is_listed: bool) -> None:
     async def edit_list(call: Call) -> Answer:
         call.values()
         piece_id = call.path["contentID"]
-        outcome = await call.services.of(Curation).edit_list(
-            call.access, call.source, kind, piece_id, is_listed=is_listed
-        )
-        return Answer(status=202, body=encode([]), version=outcome.version)
+        return await _edit(call, kind, [piece_id], is_listed=is_listed)
+
+    @CURATION.operation(
+        "POST" if is_listed else "DELETE",
+        "/{source}/" + kind.value + "/content",
+        name=f"{'add' if is_listed else 'remove'}{kind.value.capitalize()}Entries",
+        summary=f"{done_all} the {kind.value}, as one change; what others change in it meanwhile stays.",
+        about=NOBODY,
+        scope=Scope.WRITE,
+        feature=Feature.LISTS,
+        status=202,
+        body="IdArray",
+        answer="EmptyArray",
+        errors=("too-many-entries", "four-eyes"),
+    )
+    async def edit_entries(call: Call) -> Answer:
+        return await _edit(call, kind, await call.decode_body(decode_list), is_listed=is_listed)
+
+
+async def _edit(call: Call, kind: ListKind, ids: Sequence[str], *, is_listed: bool) -> Answer:
+    outcome = await call.services.of(Curation).edit_list(call.access, call.source, kind, ids, is_listed=is_listed)
+    return Answer(status=202, body=encode([]), version=outcome.version)
 
 
 async def _replace(call: Call, kind: ListKind, ids: Sequence[str]) -> Answer:
