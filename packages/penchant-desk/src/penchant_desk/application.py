@@ -10,6 +10,7 @@ from penchant_client import AsyncClient, ClientError, ServiceError
 from penchant_desk import changing, signing
 from penchant_desk.pages import (
     administration,
+    changes,
     choosing,
     desk,
     front,
@@ -64,6 +65,7 @@ ROUTES: Mapping[str, PageRoute] = {
     "": PageRoute(show=overview.first),
     "sources": PageRoute(show=overview.overview),
     "desk": PageRoute(show=desk.desk),
+    "changes": PageRoute(show=changes.changes),
     "search": PageRoute(show=searching.search),
     "pieces": PageRoute(show=searching.pieces),
     "chosen": PageRoute(change=choosing.change_chosen),

@@ -1,21 +1,22 @@
 """The first page of a source: was the week good, what needs somebody, and who changed what."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from penchant_client import flows, operations
-from penchant_client.records import ActivityDay, AuditEntryAnswer, CatalogueFindings, DraftSummary, PlacementResults
+from penchant_client.records import ActivityDay, CatalogueFindings, DraftSummary, PlacementResults
 from penchant_client.requests import request_of
-from penchant_desk.changes import PIECE_CHANGES, UNDONE, action_words, who
+from penchant_desk.changes import PIECE_CHANGES
 from penchant_desk.changing import done_notice
 from penchant_desk.charts import DaysLine, spark_line
-from penchant_desk.drafts import LISTS, get_list, list_drafts
+from penchant_desk.drafts import list_drafts
 from penchant_desk.filters import count_text
+from penchant_desk.pages.changes import ChangedNames, change_text, name_in, named_in, steered_lists
 from penchant_desk.pages.weeks import DAYS, RowVerdict, WeekFigure, judged, verdict_of, week_figure
-from penchant_desk.pieces import PieceTile, offered_titles, piece_tiles
+from penchant_desk.pieces import offered_titles, piece_tiles
 from penchant_desk.rows.stored import list_rows
 from penchant_desk.rows.words import kind_words
 from penchant_desk.site import DeskPage, PageVisit
@@ -103,25 +104,6 @@ class EndingPin:
     ends: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeText:
-    """A change in words around what it was of; a piece has its card, and what takes the change back, if it can.
-
-    ``row`` is the name of a row that is there, whose page has its versions, ``draft`` that of a draft that is there.
-    """
-
-    who: str
-    before: str
-    after: str
-    recorded_at: datetime
-    count: int
-    name: str
-    piece: PieceTile | None = None
-    row: str = ""
-    draft: str = ""
-    undo: str = ""
-
-
 async def desk(visit: PageVisit) -> DeskPage:
     """Show what happened in a source, and what needs somebody."""
     source = visit.source
@@ -136,7 +118,7 @@ async def desk(visit: PageVisit) -> DeskPage:
         ),
         list_drafts(visit),
         _rows(visit),
-        _lists(visit),
+        steered_lists(visit),
         offered_titles(visit),
     )
     ending = _ending(rows)
@@ -144,16 +126,20 @@ async def desk(visit: PageVisit) -> DeskPage:
         *(each.id for each in popular.content),
         *_examples(findings),
         *(each.piece_id for each in ending),
-        *(_name_in(source, each) for each in log.entries if each.action in PIECE_CHANGES),
+        *(name_in(source, each) for each in log.entries if each.action in PIECE_CHANGES),
     ]
-    figures, cards, done = await asyncio.gather(
-        _figures(visit, activity.days, rows), piece_tiles(visit, settings, ids), done_notice(visit, settings)
+    figures, cards, done, labels = await asyncio.gather(
+        _figures(visit, activity.days, rows),
+        piece_tiles(visit, settings, ids),
+        done_notice(visit, settings),
+        named_in(visit, log.entries),
     )
     names = ChangedNames(
         rows={each.name: each.title for each in figures.rows},
         drafts={each.name: each.title or each.name for each in drafts},
         cards=cards,
         lists=lists,
+        labels=labels,
     )
     values = {
         "source": source,
@@ -172,7 +158,7 @@ async def desk(visit: PageVisit) -> DeskPage:
         "examples": EXAMPLES,
         "popular": [cards[each.id] for each in popular.content],
         "cards": cards,
-        "changes": [_change(visit, each, names) for each in log.entries],
+        "changes": [change_text(visit, each, names) for each in log.entries],
         "status": status,
         "hidden": len(lists["blacklist"]) if lists else None,
         "may_edit": visit.may_edit("lists"),
@@ -187,14 +173,6 @@ async def _rows(visit: PageVisit) -> Sequence[Mapping[str, Any]]:
         return ()
     rows: Sequence[Mapping[str, Any]] = (await visit.client.send(list_rows(visit.source)))["placements"]
     return rows
-
-
-async def _lists(visit: PageVisit) -> Mapping[str, Collection[str]]:
-    """Return what is hidden and what is boosted, by list; nothing where the plan has no lists."""
-    if not visit.may("lists"):
-        return {}
-    listed = await visit.ask(*(get_list(visit.source, kind) for kind in LISTS))
-    return {kind: set(ids) for kind, ids in zip(LISTS, listed, strict=True)}
 
 
 async def _figures(visit: PageVisit, days: Sequence[ActivityDay], rows: Sequence[Mapping[str, Any]]) -> SourceWeek:
@@ -314,42 +292,3 @@ def _change_words(change: float) -> str:
 def _examples(findings: CatalogueFindings) -> Iterable[str]:
     for each in (findings.unseen, findings.unreached, findings.keywords and findings.keywords.lonely):
         yield from each.examples[:EXAMPLES] if each else ()
-
-
-def _name_in(source: str, entry: AuditEntryAnswer) -> str:
-    """Return the name, within the source, of what was changed; "" for the source itself."""
-    return entry.subject.removeprefix(source).removeprefix("/")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedNames:
-    """What changes are of as it is now: titles of rows and drafts, pieces, and which of these lists have."""
-
-    rows: Mapping[str, str]
-    drafts: Mapping[str, str]
-    cards: Mapping[str, PieceTile]
-    lists: Mapping[str, Collection[str]]
-
-
-def _change(visit: PageVisit, entry: AuditEntryAnswer, names: ChangedNames) -> ChangeText:
-    """Return a change in words, with the titles of rows and drafts that are there."""
-    name = _name_in(visit.source, entry)
-    before, _, after = action_words(entry.action, has_name=bool(name)).partition("{}")
-    values: dict[str, Any] = {"name": name}
-    kind, _, did = entry.action.partition(".")
-    if kind == "placement" and name in names.rows:
-        values = {"row": name, "name": names.rows[name]}
-    elif kind == "draft" and name in names.drafts:
-        values = {"draft": name, "name": names.drafts[name]}
-    elif entry.action in PIECE_CHANGES:
-        # What was changed again since has nothing to take back.
-        holds = kind in names.lists and (name in names.lists[kind]) == (did == "add")
-        values |= {"piece": names.cards[name], "undo": UNDONE[entry.action] if holds else ""}
-    return ChangeText(
-        who=who(visit.session, entry.actor, entry.actor_name),
-        before=before,
-        after=after,
-        recorded_at=entry.recorded_at,
-        count=entry.count,
-        **values,
-    )

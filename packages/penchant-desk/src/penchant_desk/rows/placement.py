@@ -165,7 +165,7 @@ class _RowPage:
         return await self._shown(replace(row, faults=faults, preview=None), status=422)
 
     async def _keep(self, row: RowForm) -> DeskPage | Redirect:
-        """Keep a row in a draft; then show it, compare it, or have it published at a moment."""
+        """Keep a row in a draft; then show it, or lead to the proposal that it is part of, or is to be compared as."""
         visit, form, name = self._visit, self._visit.form, row.name
         do, title = form.text("do"), f"Row {row.members.get('title') or name}"[:200]
         into = form.text("into") or own_draft(visit, name)
@@ -182,7 +182,7 @@ class _RowPage:
             return await self._shown(await self._refused(row, [f"at: {error.detail}"]), status=422)
         except ServiceError as error:
             return await self._shown(await self._refused(row, faults_of(error)), status=422)
-        if do == "draft":
+        if do == "draft" and into == own_draft(visit, name):
             return Redirect(path=visit.link("placement", source=visit.source, name=name, draft=into, said="drafted"))
         said, look = "scheduled" if do == "schedule" else "saved", 1 if do == "compare" else None
         return Redirect(path=visit.link("proposal", source=visit.source, name=into, said=said, look=look))

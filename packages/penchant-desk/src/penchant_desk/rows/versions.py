@@ -31,13 +31,13 @@ async def row_versions(visit: PageVisit) -> DeskPage:
         "seen": found[0]["version"],
         "versions": found[:MAX_VERSIONS],
         "most_versions": MAX_KEPT_VERSIONS,
-        "changed_by": _changes(found[: MAX_VERSIONS + 1]),
+        "changed_by": changes_by_version(found[: MAX_VERSIONS + 1]),
         "who": await names_of_people(visit),
     }
     return DeskPage(template="row_versions.html", values=values)
 
 
-def _changes(versions: Sequence[Mapping[str, Any]]) -> dict[int, list[str]]:
+def changes_by_version(versions: Sequence[Mapping[str, Any]]) -> dict[int, list[str]]:
     """Return what each version changed of the one before it, in words."""
     older: list[Any] = [*(each["placement"] for each in versions[1:]), None][: len(versions)]
     return {
