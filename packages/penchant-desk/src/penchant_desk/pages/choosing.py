@@ -1,6 +1,6 @@
 """What is done with pieces that are chosen on a page together: a row made of them, or all hidden, and that undone."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penchant_client import ServiceError, operations
@@ -16,13 +16,13 @@ from penchant_desk.drafts import (
 )
 from penchant_desk.pieces import piece_tiles
 from penchant_desk.problems import PageProblem, invalid
+from penchant_desk.rows.naming import name_of_row
 from penchant_desk.rows.stored import list_rows
 from penchant_desk.site import MAX_ID_LENGTH, DeskPage, PageVisit, Redirect, faults_of
 
 MAX_CHOSEN = 100
 """Pieces that are chosen together: twice as many as a page shows."""
 MAX_TITLE = 100
-_NAME_LENGTH = 40
 _REFUSALS = {"invalid-input", "too-many-entries", "too-many-placements", "draft-too-large"}
 _BACK = {"health", "pieces"}
 
@@ -75,19 +75,11 @@ async def _make_row(visit: PageVisit, ids: Sequence[str]) -> Redirect:
     """Keep a row of some pieces, in their order, in a draft, and lead to it."""
     rows = {each["name"] for each in (await visit.client.send(list_rows(visit.source)))["placements"]}
     title = visit.form.text("title").strip()[:MAX_TITLE] or "Picked by hand"
-    name = _free_name(title, rows)
+    name = name_of_row(title, rows) or name_of_row("picks", rows)
     into = visit.form.text("into") or own_draft(visit, name)
     row = {"title": title, "kind": "picks", "content": ids}
     await keep_in_draft(visit, into, {"title": f"Row {title}", "placements": {name: row}})
     return Redirect(path=visit.link("placement", source=visit.source, name=name, draft=into, said="drafted"))
-
-
-def _free_name(title: str, taken: Collection[str]) -> str:
-    """Return a name at the desk for a row of a title, which no row has yet."""
-    plain = "".join(each if each.isascii() and each.isalnum() else " " for each in title.lower())
-    begun = " ".join(plain.split())[:_NAME_LENGTH].strip() or "picks"
-    numbered = (begun if number == 1 else f"{begun} {number}" for number in range(1, len(taken) + 2))
-    return next(each for each in numbered if each not in taken)
 
 
 async def _hide(visit: PageVisit, settings: Settings, ids: Sequence[str], *, is_hidden: bool) -> DeskPage:

@@ -22,7 +22,7 @@ from penchant_desk.rows.words import kind_words
 from penchant_desk.site import DeskPage, PageVisit
 
 POPULAR = 12
-"""Pieces of the shelf of what people like."""
+"""Pieces of the shelves of what people like, and of what they played from lists."""
 MAX_WAITING = 5
 """Drafts that are named."""
 EXAMPLES = 3
@@ -121,8 +121,9 @@ async def desk(visit: PageVisit) -> DeskPage:
         steered_lists(visit),
         offered_titles(visit),
     )
-    ending = _ending(rows)
+    ending, played = _ending(rows), findings.most_played[:POPULAR]
     ids = [
+        *(each.id for each in played),
         *(each.id for each in popular.content),
         *_examples(findings),
         *(each.piece_id for each in ending),
@@ -157,6 +158,7 @@ async def desk(visit: PageVisit) -> DeskPage:
         "ending": ending,
         "examples": EXAMPLES,
         "popular": [cards[each.id] for each in popular.content],
+        "played": played,
         "cards": cards,
         "changes": [change_text(visit, each, names) for each in log.entries],
         "status": status,

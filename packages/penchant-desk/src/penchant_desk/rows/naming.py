@@ -1,6 +1,6 @@
 """Titles in, titles out: what pieces are called in a form, and which piece a title means."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,17 @@ MAX_LOOKED_UP = 20
 """Titles that one form has looked up: each may read all labels."""
 MAX_NAMED = 300
 """Pieces of one form that are called by their labels; the further ones by their ids."""
+NAME_LENGTH = 40
+"""Bytes of a name that is made of a title: a number may follow."""
 _PIECES = [key for key, member in MEMBERS.items() if member.widget is Widget.PIECES]
+
+
+def name_of_row(title: str, taken: Collection[str]) -> str:
+    """Return a name at the desk for a row of a title, which no row has yet; "" of a title without a letter or digit."""
+    plain = "".join(each if each.isalnum() else " " for each in title.lower())
+    begun = " ".join(plain.split()).encode()[:NAME_LENGTH].decode(errors="ignore").strip()
+    numbered = (begun if number == 1 else f"{begun} {number}" for number in range(1, len(taken) + 2))
+    return next((each for each in numbered if each not in taken), "") if begun else ""
 
 
 async def context_of(visit: PageVisit, settings: Settings, members: Mapping[str, Any], texts: Texts) -> FormContext:

@@ -31,7 +31,7 @@ from penchant_desk.rows.fields import (
     write_fields,
 )
 from penchant_desk.rows.members import BLEND, LABELS, MEMBERS
-from penchant_desk.rows.naming import context_of
+from penchant_desk.rows.naming import context_of, name_of_row
 from penchant_desk.rows.stored import (
     list_versions,
     or_none,
@@ -49,8 +49,6 @@ NEW: Mapping[str, Any] = {"kind": "recommendations", "rotation": 0.1, "fallback"
 STRANGER = "a stranger"
 MAX_ROWS = 100
 """Rows of a source."""
-MAX_NAME = 55
-"""Characters of the name of a row."""
 STORING = frozenset({"publish", "draft", "compare", "schedule"})
 """What keeps a row: all that was begun in its form has to be finished then."""
 MAX_PEOPLE = 50
@@ -156,10 +154,11 @@ class _RowPage:
         return Redirect(path=self._visit.link("placement", source=self._visit.source, name=name, said="saved"))
 
     def _name(self) -> str:
-        """Return the name of the row; one that is stored without gets its title as one."""
+        """Return the name of the row; one that is stored without gets one of its title."""
         form = self._visit.form
-        titled = " ".join(form.text("title").lower().split()) if form.text("do") in STORING else ""
-        return form.text("name").strip() or titled[:MAX_NAME].strip()
+        if name := form.text("name").strip():
+            return name
+        return name_of_row(form.text("title"), self._rows) if form.text("do") in STORING else ""
 
     async def _faulty(self, row: RowForm, faults: Sequence[FormFault]) -> DeskPage:
         return await self._shown(replace(row, faults=faults, preview=None), status=422)

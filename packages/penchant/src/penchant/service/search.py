@@ -119,6 +119,7 @@ class SourceSearch:
         self._database = database
         self._clock = clock
         self._categories: BoundedCache[tuple[int, int, int], list[CategoryCount]] = BoundedCache(MAX_COUNTED_SOURCES)
+        self._catalogs: BoundedCache[tuple[int, int, int], list[CatalogCount]] = BoundedCache(MAX_COUNTED_SOURCES)
         self._terms: BoundedCache[tuple[int, int, int], list[TermTable]] = BoundedCache(MAX_TERM_TABLES)
 
     @classmethod
@@ -219,8 +220,13 @@ class SourceSearch:
         return tables
 
     async def catalogs(self, view: View) -> list[CatalogCount]:
-        """Return the catalogs of a source, those of the most pieces first."""
-        return await self._database.in_thread(count_catalogs, view.snapshot)
+        """Return the catalogs of a source, those of the most pieces first, counted once for each version."""
+        key = (view.head.source_id, view.head.incarnation, view.head.version)
+        counted = self._catalogs.get(key)
+        if counted is None:
+            counted = await self._database.in_thread(count_catalogs, view.snapshot)
+            self._catalogs.put(key, counted)
+        return counted
 
     async def categories(self, view: View) -> list[CategoryCount]:
         """Return the categories of a source, ascending, counted once for each version."""
