@@ -117,6 +117,21 @@ def test_the_desk_tells_changes_by_whom_and_undoes_them(visitor: Visitor, filled
     assert "You showed Second" in words(back, "changes")
 
 
+def test_all_changes_since_a_day_are_told_in_words(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/placements/row", json={"kind": "new", "title": "Late"})
+    filled.put("/s/placements/row", json={"kind": "popular", "title": "Late"})
+    filled.post("/s/blacklist/content", json=["a", "b"])
+
+    page = visitor.get("changes", source="s", since="2001-01-01")
+    told = " ".join(text_of(page.text).split())
+
+    assert "You changed the list of hidden pieces: First of all, Second added" in told
+    assert "You changed the row Late: made; Kind of row: Newest → Popular" in told
+    assert f'href="{HOME}/row-versions?source=s&amp;name=row"' in page.text
+    assert "Nothing was changed since then." in text_of(visitor.get("changes", source="s", since="2999-01-01").text)
+    assert visitor.get("changes", source="s", since="yesterday").status_code == 422
+
+
 def test_a_source_without_rows_says_so_and_offers_one(visitor: Visitor) -> None:
     desk = visitor.get("desk", source="s")
 

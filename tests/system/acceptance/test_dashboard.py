@@ -50,6 +50,7 @@ PAGES: Pages = {
     "settings": ("settings", {"source": "works"}),
     "versions": ("versions", {"source": "works", "of": "whitelist", "version": "0"}),
     "health": ("health", {"source": "works"}),
+    "changes": ("changes", {"source": "works"}),
     "problem": ("piece", {"source": "works", "id": "nobody"}),
 }
 SIGNED_OUT_PAGES: Pages = {"sign-in": ("sign-in", {})}

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,8 +12,10 @@ from penchant_desk.rows.clauses import FieldKind, field_name, split_field
 from penchant_desk.rows.fields import CONDITIONS_IN, Texts
 from penchant_desk.site import DeskPage, PageVisit
 
-MAX_CATEGORIES, LEAST_CATEGORIES, ALL_CATEGORIES = 50, 10, 300
-"""Categories that a field offers, those of the most pieces: fewer in each of many rows, 20 KB of a page in all."""
+MAX_CATEGORIES = 50
+"""Categories that a field offers, those of the most pieces."""
+FIELDS_CHARACTERS = 3_000
+"""How long the categories may be that all rows in which a field is chosen offer together: 10 KB of a page."""
 MAX_ORDERED = 20
 """Numbers or moments of an attribute that are offered: where there are more, one is typed."""
 MAX_VALUES = 100
@@ -32,12 +34,24 @@ class FieldValue(NamedTuple):
     pieces: int
 
 
+FieldGroups = Sequence[tuple[str, Sequence[tuple[str, str]]]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionChoices:
-    """What may be chosen in conditions: fields in groups, each with its text and label, and values by field."""
+    """What may be chosen in conditions: fields in groups, each with its text and label, and values by field.
 
-    fields: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    ``few`` are those of a row in which a field is chosen, beside that one: many rows offer fewer each.
+    """
+
+    fields: FieldGroups
+    few: FieldGroups
     values: Mapping[str, Sequence[FieldValue]]
+
+    @property
+    def known(self) -> Collection[str]:
+        """The fields that ``few`` has."""
+        return {field for _, group in self.few for field, _ in group}
 
 
 async def condition_choices(visit: PageVisit, settings: Settings, texts: Texts) -> ConditionChoices:
@@ -49,19 +63,24 @@ async def condition_choices(visit: PageVisit, settings: Settings, texts: Texts) 
         visit.client.send(operations.list_categories(visit.source)),
         asyncio.gather(*(_values_of(visit, settings, each) for each in some)),
     )
-    most = min(MAX_CATEGORIES, max(LEAST_CATEGORIES, ALL_CATEGORIES // (len(rows) + len(CONDITIONS_IN))))
-    frequent = sorted(listing.categories, key=lambda each: (-each.pieces, each.category))[:most]
-    categories = sorted(each.category for each in frequent)
-    groups = [
-        ("Keywords", [(field_name(FieldKind.CATEGORY, each), each) for each in categories]),
+    frequent = sorted(listing.categories, key=lambda each: (-each.pieces, each.category))[:MAX_CATEGORIES]
+    names = [each.category for each in frequent]
+    fitting = sum(end <= FIELDS_CHARACTERS // max(1, len(rows)) for end in itertools.accumulate(map(len, names)))
+    offered = [_shortened(each, len(rows)) for each in found]
+    return ConditionChoices(
+        fields=_groups(names, settings),
+        few=_groups(names[:fitting], settings),
+        values=dict(zip(some, offered, strict=True)),
+    )
+
+
+def _groups(categories: Sequence[str], settings: Settings) -> FieldGroups:
+    groups = (
+        ("Keywords", [(field_name(FieldKind.CATEGORY, each), each) for each in sorted(categories)]),
         ("Catalogs", [(field_name(FieldKind.CATALOGS), "catalog")]),
         ("Attributes", [(field_name(FieldKind.ATTRIBUTE, each), each) for each in settings.attributes or ()]),
-    ]
-    known = {text for _, group in groups for text, _ in group}
-    further = [(each, split_field(each)[1] or each) for each in chosen if each not in known]
-    fields = [each for each in (*groups, ("Further", further)) if each[1]]
-    offered = [_shortened(each, len(rows)) for each in found]
-    return ConditionChoices(fields=fields, values=dict(zip(some, offered, strict=True)))
+    )
+    return [each for each in groups if each[1]]
 
 
 def _shortened(found: Sequence[FieldValue], rows: int) -> Sequence[FieldValue]:
