@@ -1,7 +1,11 @@
 """What the parent of the workers prepares for them."""
 
-from contextlib import closing
+import functools
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import msgspec
@@ -11,7 +15,7 @@ from starlette.testclient import TestClient
 
 from acceptance.processes import wait_until
 from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, kernel_folder, shared_metrics, storage_of, web_application
-from penchant.bootstrap.processes import building_apart
+from penchant.bootstrap.processes import build_apart, fork_builds
 from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.hooks import packages
@@ -96,19 +100,31 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
         assert "penchant_rows_purged_total" in client.get("/-/metrics").text
 
 
+@contextmanager
+def forking(told: Connection) -> Iterator[None]:
+    """Have what is told built by a process that has opened nothing."""
+    never, _kept = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=fork_builds, args=(told, (never,)))
+    process.start()
+    yield
+    process.kill()
+    process.join()
+
+
 @pytest.mark.slow
 def test_a_source_that_is_deleted_meanwhile_is_no_fault_of_what_builds(settings: NodeSettings) -> None:
-    current = CurrentSettings(settings)
-    with building_apart() as build, shared_metrics(settings), closing(storage_of(settings)) as storage:
+    told, telling = multiprocessing.Pipe()
+    build = functools.partial(build_apart, telling, CurrentSettings(settings))
+    with forking(told), shared_metrics(settings), closing(storage_of(settings)) as storage:
         account, piece = storage.accounts.ensure("one"), EncodedPiece(id="a", body=b'{"id":"a","categories":{}}')
         storage.submit(SubmitPieces(account_id=account, source="s", pieces=[piece])).result()
         (head,) = storage.sources.read_heads([(account, "s")])
         assert head is not None
-        build(current, SEGMENT.name, head, None)
+        build(SEGMENT.name, head, None)
         storage.submit(DeleteSource(account_id=account, source="s")).result()
 
         with pytest.raises(UnknownSource):
-            build(current, SEGMENT.name, head, None)
+            build(SEGMENT.name, head, None)
 
 
 @pytest.mark.parametrize("cluster", (None, "127.0.0.1:9"))

@@ -45,6 +45,19 @@ def test_a_service_imports_neither_the_compiler_nor_what_renders_pages() -> None
     assert not loaded & LATE
 
 
+def test_what_packages_bring_is_imported_when_it_is_asked_for() -> None:
+    loaded = imported_by(
+        "from penchant.hooks import packages\n"
+        "from penchant.settings import NodeSettings\n"
+        "from penchant.web.routes import interface_operations\n"
+        "interface_operations()\n"
+        "packages().mounts(NodeSettings())"
+    )
+
+    assert {"penchant_desk.plugin", "penchant_rows.web", "penchant_words.texts"} <= loaded
+    assert not loaded & (LATE | {"penchant_client", "penchant_desk.application", "stopwordsiso"})
+
+
 def test_a_current_database_is_opened_without_alembic(tmp_path: Path) -> None:
     open_storage(folder=tmp_path).close()
 

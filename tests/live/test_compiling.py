@@ -33,7 +33,9 @@ folder = pathlib.Path(sys.argv[1])
 compile_kernels(folder)
 found = load_kernels(folder, FINDING)
 engine.use({FINDING: found})
-KernelCompiler(pathlib.Path("/dev/null/none"))._thread.join()
+compiler = KernelCompiler(pathlib.Path("/dev/null/none"))
+compiler.begin()
+compiler._thread.join()
 print(found, engine.is_ready(FINDING), are_compiled(folder))
 """
 

@@ -115,10 +115,10 @@ def test_a_service_with_a_helper_at_work_ends_as_told_and_leaves_nothing(tmp_pat
         assert list(server.data.glob("metrics/*")) == []
 
 
-def test_nothing_is_opened_before_an_account_is_heavy(tmp_path: Path) -> None:
+def test_a_worker_and_a_builder_are_all_until_an_account_is_heavy(tmp_path: Path) -> None:
     with Server(tmp_path / "data") as server:
         assert server.client.post("/s/content", json=[piece("a", "x")]).status_code == 202
-        files = [str(each.readlink()) for each in Path(f"/proc/{helper_of(server)}/fd").iterdir()]
 
-        assert not any(".sqlite" in each or each.endswith(".db") for each in files)
+        wait_until(lambda: len(children_of(server.process.pid)) == 2)
+        assert len(workers_of(server.process.pid)) == 1
         assert server.metric(RELAYED) == 0

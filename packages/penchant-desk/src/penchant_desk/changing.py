@@ -11,6 +11,7 @@ from typing import Any
 from penchant_client import ServiceError, operations
 from penchant_client.records import Settings
 from penchant_client.requests import encode, request_of
+from penchant_desk import HOME
 from penchant_desk.drafts import (
     JSON,
     PIECES_TITLE,
@@ -22,7 +23,7 @@ from penchant_desk.drafts import (
 from penchant_desk.moments import interface_moment
 from penchant_desk.pieces import piece_tiles
 from penchant_desk.problems import invalid
-from penchant_desk.site import HOME, PageVisit, Redirect
+from penchant_desk.site import PageVisit, Redirect
 
 _LISTS = {
     "hide": ("blacklist", True),

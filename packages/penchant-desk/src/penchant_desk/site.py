@@ -19,6 +19,7 @@ from msgspec import UnsetType
 from penchant_client import AsyncClient, ClientError, ServiceError, operations
 from penchant_client.records import ProblemFault
 from penchant_client.requests import Request
+from penchant_desk import HOME
 from penchant_desk.filters import FILTERS
 from penchant_desk.images import image_sources
 from penchant_desk.moments import ZONE, in_utc, zone_called
@@ -27,7 +28,6 @@ from penchant_desk.requests import FormFields, PageRequest, PageResponse, mark_o
 from penchant_desk.sessions import VIEWER, DeskSession, Entrance
 
 T = TypeVar("T")
-HOME = "/-/dashboard"
 FEATURES = ("filters", "personalized", "profile", "interactionsListing", "lists", "placements")
 """What plans may include, in the order in which pages name it."""
 DESK, ROWS, WORDS = "penchant-desk", "penchant-rows", "penchant-words"

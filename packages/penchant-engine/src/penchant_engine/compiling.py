@@ -50,24 +50,33 @@ def import_loader() -> None:
 class KernelCompiler:
     """Makes the kernels ready in a thread of its own; `close` ends it after the kind under way.
 
-    It waits until `compile_kernels` has compiled them in another process, since the compiler keeps the interpreter busy
-    and takes much memory. Past its patience, and where nothing can be handed over, it compiles them itself. ``loaded``
-    is called once, in its thread, when those are ready that most catalogues need.
+    It begins with the first search, or when it is told to `begin`: what loads them takes memory. It waits until
+    `compile_kernels` has compiled them in another process, since the compiler keeps the interpreter busy and takes much
+    memory. Past its patience, and where nothing can be handed over, it compiles them itself. ``loaded`` is called once,
+    in its thread, when those are ready that most catalogues need.
     """
 
     def __init__(self, folder: Path, *, loaded: Callable[[], None] = lambda: None) -> None:
         self._folder = folder
         self._loaded = loaded
         self._ended = threading.Event()
+        self._begun = threading.Event()
+        engine.on_missed(self.begin)
         self._thread = threading.Thread(target=self._run, name="penchant-compile", daemon=True)
         self._thread.start()
+
+    def begin(self) -> None:
+        """Make the kernels ready, unless that has begun."""
+        self._begun.set()
 
     def close(self) -> None:
         """Compile nothing more."""
         self._ended.set()
+        self._begun.set()
 
     def _run(self) -> None:
         kernels: dict[Kind, Mapping[str, engine.Kernel]] = {}
+        self._begun.wait()
         fault = find_fault(self._folder)
         if fault is not None:
             logger.warning("compiled kernels are not kept in %s: %s", self._folder, fault)

@@ -21,8 +21,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import stopwordsiso
-
 from penchant.normalizing import normalize
 
 RULE = 2
@@ -288,6 +286,8 @@ _REWRITTEN = (("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")), ("ro", re.comp
 @functools.cache
 def _stop_words() -> Mapping[str, frozenset[str]]:
     """Return the stop words of each language in its writing, read when they are first needed."""
+    import stopwordsiso  # noqa: PLC0415  # 1.4 MiB of words, for sources alone whose texts are read
+
     lists = {code: map(str.casefold, stopwordsiso.stopwords(code)) for code in LANGUAGES}
     return {code: frozenset(map(_WRITINGS.get(code, str), words)) for code, words in lists.items()}
 

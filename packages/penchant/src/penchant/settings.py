@@ -9,13 +9,12 @@ Some may change while a service runs (`RELOADED`). How its processes learn of th
     other processes       settings.json -> PublishedSettings.newer -> CurrentSettings.change -> on_change
 """
 
-import contextlib
 import difflib
 import os
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -465,15 +464,9 @@ def set_metrics_folder(folder: Path) -> None:
     os.environ[METRICS_VARIABLE] = str(folder)
 
 
-@contextlib.contextmanager
-def counting_alone() -> Iterator[None]:
-    """Let a process that is started meanwhile count alone: one that lives for a build would leave its files behind."""
-    named = os.environ.pop(METRICS_VARIABLE, None)
-    try:
-        yield
-    finally:
-        if named is not None:
-            os.environ[METRICS_VARIABLE] = named
+def count_alone() -> None:
+    """Let this process count alone from now on: one that lives for a build would leave its files behind."""
+    os.environ.pop(METRICS_VARIABLE, None)
 
 
 def start_with_one_thread() -> None:

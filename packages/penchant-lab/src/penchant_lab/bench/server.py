@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from penchant.bootstrap.processes import BUILDER_NICENESS
 from penchant.errors import PenchantError
 from penchant.settings import environment_without_settings
 
 STARTING_S = 60.0
 STOPPING_S = 15.0
-HELPER = "multiprocessing.spawn"
-"""What is in the command of a process that compiles, and of no other."""
 
 
 class BenchFailed(PenchantError):
@@ -96,9 +95,11 @@ class Server:
 
     def is_compiling(self) -> bool:
         """Return whether one of its processes compiles, which takes more memory than a small catalogue."""
+        own = os.getpriority(os.PRIO_PROCESS, self.process.pid)
         for number in self.processes():
             with contextlib.suppress(OSError):
-                if HELPER in Path(f"/proc/{number}/cmdline").read_text():
+                # Nothing else is behind the builder.
+                if os.getpriority(os.PRIO_PROCESS, number) > own + BUILDER_NICENESS:
                     return True
         return False
 

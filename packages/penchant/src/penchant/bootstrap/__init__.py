@@ -16,6 +16,7 @@ from penchant.bootstrap.folders import (
 from penchant.bootstrap.processes import (
     COLLECTING,
     builders_of,
+    fork_builds,
     run_builder,
     run_helper,
     web_application,
@@ -32,6 +33,7 @@ __all__ = (
     "builders_of",
     "data_folder",
     "database_name",
+    "fork_builds",
     "index_folder",
     "kernel_folder",
     "open_services",

@@ -2,11 +2,10 @@
 
     server (supervises)
       |-- worker, worker, ...      answer requests; try again while the database is away
-      |-- helper                   answers what workers relay, at low priority
-      `-- builder                  at low priority; decides what is to be built
-            |-- compiling          at the lowest priority; once for a machine, then ends
-            `-- forking            opens nothing, so that what it forks may open databases (D239)
-                  `-- building     one at a time, for one file, then ends
+      |-- helper                   answers what workers relay, at low priority; from the first of it on
+      |-- builder                  at low priority; decides what is to be built
+      |     `-- compiling          at the lowest priority; once for a machine, then ends
+      `-- building                 one at a time, for one file, then ends: the server opens nothing (D239)
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
 """
@@ -17,13 +16,12 @@ import functools
 import gc
 import multiprocessing
 import os
-import select
 import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -36,7 +34,7 @@ from penchant.hooks import packages
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
 from penchant.service import Services
-from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
+from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, count_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, log_failure, logger
 from penchant.tracing import send_spans
@@ -50,7 +48,6 @@ HELPER_NICENESS = 5
 """How much later than the workers the helper gets a processor: their answers are the ones that others wait for."""
 _SOURCE_GONE = 3
 """What a building process ends with whose source was deleted meanwhile."""
-_SPAWNING = multiprocessing.get_context("spawn")
 _FORKING = multiprocessing.get_context("fork")
 OPENING_PAUSE_S = 1.0
 """Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
@@ -110,11 +107,10 @@ async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Servi
 
 
 def run_helper(settings: NodeSettings, parent: int, listening: socket.socket) -> None:
-    """Answer what workers relay, behind them, until this process is ended; nothing is opened before the first of it."""
+    """Answer what workers relay, behind them, until this process is ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(HELPER_NICENESS)
     application = worker_application(settings, parent)
-    select.select([listening], [], [])
 
     async def serve() -> None:
         ended = asyncio.Event()
@@ -125,65 +121,58 @@ def run_helper(settings: NodeSettings, parent: int, listening: socket.socket) ->
     uvloop.run(serve())
 
 
-def run_builder(settings: NodeSettings, parent: int) -> None:
+def run_builder(settings: NodeSettings, parent: int, telling: Connection) -> None:
     """Build the files of the index until this process is ended; what a builder process runs, behind those that answer.
 
-    Compiling and building are done by processes of their own, which take their memory with them when they end.
+    Compiling and building are done by processes of their own, which take their memory with them when they end:
+    `fork_builds` at the other end of ``telling`` has files built.
     """
     os.nice(BUILDER_NICENESS)
-    # Before there are threads, or a database is open.
-    with building_apart() as build, contextlib.closing(storage_of(settings)) as storage:
+    if not are_compiled(kernel_folder(settings)):
+        # Forked before there are threads, or a database is open.
+        compiling = _FORKING.Process(target=_compile, args=(settings, os.getpid()))
+        compiling.start()
+        # Joined in a thread, or it would stay a zombie while this one builds for ever.
+        threading.Thread(target=compiling.join, daemon=True).start()
+    with contextlib.closing(storage_of(settings)) as storage:
         current = start_child(settings, parent)
-        if not are_compiled(kernel_folder(settings)):
-            compiling = _SPAWNING.Process(target=_compile, args=(settings, os.getpid()))
-            compiling.start()
-            # Joined in a thread, or it would stay a zombie while this one builds for ever.
-            threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
-        builders = builders_of(storage, settings, metrics, functools.partial(build, current))
+        builders = builders_of(storage, settings, metrics, functools.partial(build_apart, telling, current))
         lock = builder_lock(data_folder(settings))
         build_for_ever([*builders.values()], lock, metrics, storage.upkeep.change_marks)
 
 
-@contextlib.contextmanager
-def building_apart() -> Iterator[Callable[..., None]]:
-    """Give what builds a file in a process of its own, which takes its memory with it: a `BuildKind` by settings.
+def build_apart(
+    telling: Connection, current: CurrentSettings, kind: str, head: SourceHead, published: PublishedFile | None
+) -> None:
+    """Have `fork_builds` build a file; a `BuildKind` from ``kind`` on.
 
-    Such a process is forked, so that it need not import anything, by one that is forked here.
-    It raises `UnknownSource` where the source was deleted meanwhile.
+    Raises:
+        UnknownSource: the source was deleted meanwhile.
+        ChildProcessError: what built it failed.
     """
-    told, telling = _FORKING.Pipe()
-
-    def build(current: CurrentSettings, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-        try:
-            telling.send((current.now, kind, head, published))
-            ended: int = telling.recv()
-        except (EOFError, OSError):
-            # Past what goes on after an error: the builder is started again, and with it what it builds by.
-            sys.exit(1)
-        if ended == _SOURCE_GONE:
-            raise UnknownSource("The source was deleted while its file was built.")
-        # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
-        if ended:
-            raise ChildProcessError(f"building ended with {ended}")
-
-    with telling:
-        _FORKING.Process(target=_fork_builds, args=(told, telling)).start()
-        told.close()
-        yield build
+    telling.send((current.now, kind, head, published))
+    ended: int = telling.recv()
+    if ended == _SOURCE_GONE:
+        raise UnknownSource("The source was deleted while its file was built.")
+    # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
+    if ended:
+        raise ChildProcessError(f"building ended with {ended}")
 
 
-def _fork_builds(told: Connection, telling: Connection) -> None:
-    """Build what is told, each in a process, and answer with what that ended with, until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    telling.close()
-    with counting_alone(), contextlib.suppress(EOFError):
-        while True:
+def fork_builds(told: Connection, ending: Collection[Any]) -> None:
+    """Build what `build_apart` tells, each in a process, until one of ``ending`` is ready.
+
+    Such a process is forked, so that it need not import anything, by one that has opened no database.
+    """
+    # Whoever told of it may have ended before it is told.
+    with contextlib.suppress(EOFError, OSError):
+        while wait([told, *ending]) == [told]:
             settings, *task = told.recv()
             building = _FORKING.Process(target=_build, args=(settings, os.getpid(), *task), daemon=True)
             building.start()
-            if told in wait([told, building.sentinel]):
-                return
+            if wait([building.sentinel, *ending]) != [building.sentinel]:
+                building.kill()
             building.join()
             told.send(building.exitcode)
 
@@ -203,6 +192,8 @@ def _compile(settings: NodeSettings, parent: int) -> None:
 
 
 def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
+    os.nice(BUILDER_NICENESS)
+    count_alone()
     start_child(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
         try:

@@ -82,6 +82,8 @@ async def open_services(
         segments = Segments(metrics, SegmentFiles(files), builder_lock(folder))
         likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
         compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
+        if storage.sources.list_large(0):
+            compiling.begin()
     searching = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="penchant-search")
     engine.share(SearchThreads(os.cpu_count() or 1, searching.map))
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(initializer=give_way))

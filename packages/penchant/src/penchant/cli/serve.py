@@ -21,6 +21,7 @@ from granian.http import HTTP1Settings
 from penchant import __version__
 from penchant.bootstrap import (
     database_name,
+    fork_builds,
     run_builder,
     run_helper,
     shared_metrics,
@@ -53,7 +54,9 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
     sources = _check_start(settings)
-    import_loader()
+    if sources:
+        # A service without any searches nothing yet.
+        import_loader()
     # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open, and
     # the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
     multiprocessing.set_start_method("fork", force=True)
@@ -185,43 +188,80 @@ def processes_behind(settings: NodeSettings, folder: Path) -> Iterator[Relay]:
         path = f"/proc/self/fd/{place}/relay" if sys.platform == "linux" else str(folder / "relay")
         listening.bind(path)
         listening.listen(BACKPRESSURE)
-        opened.enter_context(kept_process("builder", run_builder, settings, os.getpid()))
-        opened.enter_context(kept_process("helper", run_helper, settings, os.getpid(), listening))
+        opened.enter_context(kept_process("builder", functools.partial(_run_builder, settings)))
+        opened.enter_context(kept_process("helper", functools.partial(_run_helper, settings, listening)))
         yield Relay(path)
 
 
-@contextlib.contextmanager
-def kept_process(name: str, target: Callable[..., None], *args: object) -> Iterator[None]:
-    """Keep a process running, and start another one whenever it ends.
+class ProcessKeeper:
+    """Keeps a process running in a thread of its own: ``run`` starts one, and returns when it has ended.
 
-    keeper thread   start --> alive --(it ended)--> pause --> start another one
-                                |
-                                '--(the block ends)--> the thread ends, the process is told to
+    keeper thread   run --> (it ended) --> pause --> run
+                     |
+                     '--(``waking`` is ready)--> the thread ends, the process is told to
     """
-    # Sent to at the end, which wakes the thread that waits.
-    waking, ended = multiprocessing.Pipe(duplex=False)
-    started = threading.Event()
-    running: list[multiprocessing.Process] = []
 
-    def keep() -> None:
-        while True:
-            process = multiprocessing.Process(target=target, args=args)
-            process.start()
-            running[:] = [process]
-            started.set()
-            if waking in multiprocessing.connection.wait([waking, process.sentinel]) or waking.poll(RESTART_PAUSE_S):
-                return
+    def __init__(self, name: str, run: Callable[["ProcessKeeper"], None]) -> None:
+        # Sent to at the end, which wakes the thread that waits.
+        self.waking, self._ended = multiprocessing.Pipe(duplex=False)
+        self.is_set = threading.Event()
+        self._run = run
+        self._process: multiprocessing.Process | None = None
+        self._thread = threading.Thread(target=self._keep, name=f"penchant-{name}", daemon=True)
 
-    keeper = threading.Thread(target=keep, name=f"penchant-{name}", daemon=True)
+    def start(self) -> None:
+        """Begin; return when the first process is forked, or nothing is until it is asked for something."""
+        self._thread.start()
+        # Not before: another fork would copy what this thread is in the middle of.
+        self.is_set.wait()
+
+    def fork(self, target: Callable[..., None], *args: object) -> multiprocessing.Process:
+        """Start the process; what ``run`` does for each of them."""
+        self._process = multiprocessing.Process(target=target, args=args)
+        self._process.start()
+        self.is_set.set()
+        return self._process
+
+    def end(self) -> None:
+        """End it all."""
+        self._ended.send(None)
+        self._thread.join()
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join(KILL_TIMEOUT_S)
+            self._process.kill()
+
+    def _keep(self) -> None:
+        self._run(self)
+        while not self.waking.poll(RESTART_PAUSE_S):
+            self._run(self)
+
+
+@contextlib.contextmanager
+def kept_process(name: str, run: Callable[[ProcessKeeper], None]) -> Iterator[None]:
+    """Keep a process running until the block ends."""
+    keeper = ProcessKeeper(name, run)
     keeper.start()
-    # Not before it is forked: the fork would copy what this thread is in the middle of.
-    started.wait()
     try:
         yield
     finally:
-        ended.send(None)
-        keeper.join()
-        for process in running:
-            process.terminate()
-            process.join(KILL_TIMEOUT_S)
-            process.kill()
+        keeper.end()
+
+
+def _run_builder(settings: NodeSettings, keeper: ProcessKeeper) -> None:
+    """Run the builder, and fork what it has built."""
+    told, telling = multiprocessing.Pipe()
+    with told:
+        with telling:
+            builder = keeper.fork(run_builder, settings, os.getpid(), telling)
+        ending = keeper.waking, builder.sentinel
+        fork_builds(told, ending)
+        multiprocessing.connection.wait(ending)
+
+
+def _run_helper(settings: NodeSettings, listening: socket.socket, keeper: ProcessKeeper) -> None:
+    """Run the helper from the first request that is relayed to it: most services never have one."""
+    keeper.is_set.set()
+    if keeper.waking not in multiprocessing.connection.wait([keeper.waking, listening]):
+        helper = keeper.fork(run_helper, settings, os.getpid(), listening)
+        multiprocessing.connection.wait([keeper.waking, helper.sentinel])

@@ -90,6 +90,7 @@ class _Engine:
 
     def __init__(self) -> None:
         self.kernels: Mapping[Kind, Mapping[str, Kernel]] = {}
+        self.missed: Callable[[], None] = lambda: None
         self.threads: SearchThreads | None = None
         self.taste_rooms: list[ProfileBuffers] = []
         self.share_rooms: list[ShareBuffers] = []
@@ -131,8 +132,11 @@ class _Engine:
         return np.concatenate(keys), np.concatenate(rows)
 
     def kernel(self, name: str, kind: Kind) -> Kernel | None:
-        """Return a compiled kernel, or ``None`` where it is not ready."""
-        return self.kernels.get(kind, {}).get(name)
+        """Return a compiled kernel, or ``None`` where it is not ready, which is told."""
+        kernel = self.kernels.get(kind, {}).get(name)
+        if kernel is None:
+            self.missed()
+        return kernel
 
 
 _engine = _Engine()
@@ -147,6 +151,11 @@ def use(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
 def add(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
     """Search with these kernels, too, from now on."""
     use({**_engine.kernels, **kernels})
+
+
+def on_missed(tell: Callable[[], None]) -> None:
+    """Have a function called by each search, in its thread, for which no kernel is ready."""
+    _engine.missed = tell
 
 
 def share(threads: SearchThreads | None) -> None:
