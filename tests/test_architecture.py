@@ -63,7 +63,7 @@ LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
 """The levels of packages that have some; of the others no two modules need each other, and that is all."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
 LATE_IMPORTS |= {"importlib", "pyarrow", "pandas", "polars", "penchant", "penchant_desk", "penchant_engine", "jinja2"}
-LATE_IMPORTS |= {"ray", "rdflib", "python_calamine", "penchant_words"}
+LATE_IMPORTS |= {"ray", "rdflib", "python_calamine", "stopwordsiso", "penchant_words"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 PEER_IMPORTS = {"pydantic", "pandas", "scipy"}
 """What the tools bring that a module is a model of, which has the name of its extra."""

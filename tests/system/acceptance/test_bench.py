@@ -33,6 +33,33 @@ EXPECTED = {
 }
 
 
+KINDS = {
+    "similar, remembered",
+    "similar, each another",
+    "recommendation, remembered",
+    "recommendation, each another",
+    "profile",
+    "interaction",
+    "submission of a piece",
+}
+
+
+def test_each_kind_of_request_stands_beside_a_fixed_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "figures.json"
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    done = command("bench", "--limit", "--pieces", "500", "--seconds", "0.5", "--json", str(file))
+
+    assert done.returncode == 0, done.stderr
+    figures = {figure["name"]: figure for figure in json.loads(file.read_text())["figures"]}
+    assert set(figures) == KINDS
+    for figure in figures.values():
+        assert (figure["unit"], figure["baseline"]) == ("req/s", "the same answer, fixed")
+        assert figure["value"] > 0
+        assert figure["ratio"] == pytest.approx(figure["value"] / figure["baselineValue"], abs=0.001)
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_it_measures_the_service_and_the_engine_beside_baselines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,8 @@ class LoadPlan:
     """What to send: prepared requests, in turn, over so many connections, for so many seconds.
 
     With ``pairs`` two requests at a time belong together, a change and the read that shall see it, and latencies
-    are those of the second. ``rate`` bounds how many requests (or pairs) begin in a second.
+    are those of the second. ``rate`` bounds how many requests (or pairs) begin in a second. With ``once`` no request is
+    sent again: it ends early when each was sent.
     """
 
     port: int
@@ -32,6 +33,7 @@ class LoadPlan:
     duration_s: float = 3.0
     rate: float | None = None
     pairs: bool = False
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,8 @@ class _State:
         while (now := time.perf_counter()) - self._began < load.duration_s:
             # No lock: all connections are tasks of one event loop, and nothing is awaited in between.
             place, self._next = self._next, self._next + step
+            if load.once and place >= len(load.requests):
+                break
             if load.rate is not None:
                 await asyncio.sleep(max(0.0, self._began + place / step / load.rate - now))
             # Of a pair the time of the second counts: the clock starts anew for each.

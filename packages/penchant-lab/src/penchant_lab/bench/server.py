@@ -30,19 +30,20 @@ class BenchFailed(PenchantError):
 class BenchTarget:
     """What is served: a data folder, with a PostgreSQL database where one is named; a key once there is one.
 
-    ``python`` is that of the installation to measure.
+    ``python`` is that of the installation to measure. Without a ``kernel_folder`` the first start compiles the kernels.
     """
 
     folder: Path
     workers: int
     database: str | None = None
     key: str = ""
+    kernel_folder: Path | None = None
     python: str = sys.executable
 
     @property
     def kernels(self) -> Path:
-        """Where its kernels are: in the data folder, so that the first start compiles them."""
-        return self.folder / "kernels"
+        """Where its kernels are."""
+        return self.kernel_folder or self.folder / "kernels"
 
 
 class Server:
@@ -50,7 +51,7 @@ class Server:
 
     def __init__(self, served: BenchTarget) -> None:
         self.served = served
-        self.port = _free_port()
+        self.port = free_port()
         command = [served.python, "-m", "penchant"]
         where = ["--data", str(served.folder), *(["--database", served.database] if served.database else [])]
         options = [*where, "--port", str(self.port), "--workers", str(served.workers)]
@@ -147,13 +148,8 @@ class Server:
         """
         deadline = time.monotonic() + STARTING_S
         while time.monotonic() < deadline:
-            with (
-                contextlib.suppress(OSError),
-                contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)) as connection,
-            ):
-                connection.request("GET", "/-/health/ready")
-                if connection.getresponse().status == 200:
-                    return
+            if is_answering(self.port, "/-/health/ready"):
+                return
             if self.process.poll() is not None:
                 break
             time.sleep(0.02)
@@ -171,7 +167,19 @@ def running(served: BenchTarget) -> Iterator[Server]:
         server.stop()
 
 
-def _free_port() -> int:
+def is_answering(port: int, path: str) -> bool:
+    """Return whether a path is answered with 200."""
+    with (
+        contextlib.suppress(OSError),
+        contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=2)) as connection,
+    ):
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    return False
+
+
+def free_port() -> int:
+    """Return a port on which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

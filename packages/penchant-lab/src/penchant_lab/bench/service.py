@@ -44,21 +44,21 @@ def measure_people(report: BenchReport, server: Server, ids: Sequence[str], sour
     random = np.random.default_rng(SEED)
     who, what = random.integers(0, PEOPLE, QUERIES).tolist(), random.integers(0, len(ids), QUERIES).tolist()
     likes = [_like(server, source, n, ids[place]) for n, place in zip(who, what, strict=True)]
-    stored = _run(LoadPlan(port=server.port, requests=likes, duration_s=seconds))
+    stored = run_load(LoadPlan(port=server.port, requests=likes, duration_s=seconds))
     bare = interactions_a_second(seconds, server.served.folder.parent, server.served.database)
     against = ("one connection, 32 rows a commit", bare)
     report.add(
         "interactions, one a request, 32 connections", stored.per_second, "1/s", p99=stored.p99_ms, against=against
     )
     requests = [_list(server, source, n) for n in range(PEOPLE)]
-    _run(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=max(1.0, seconds / 2)))
-    busy = _run(LoadPlan(port=server.port, requests=requests, duration_s=seconds))
+    run_load(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=max(1.0, seconds / 2)))
+    busy = run_load(LoadPlan(port=server.port, requests=requests, duration_s=seconds))
     report.add("recommendation, 32 connections", busy.per_second, "req/s", p99=busy.p99_ms)
     report.add("recommendation, 32 connections, time", busy.p50_ms, "ms", p99=busy.p99_ms)
     # Side by side, so that both meet the same machine: a change sends interactions to be committed and weighed.
     pairs = [sent for n, like in zip(who, likes, strict=True) for sent in (like, _list(server, source, n))]
-    usual = _run(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=seconds))
-    after = _run(LoadPlan(port=server.port, requests=pairs, connections=1, duration_s=seconds, pairs=True))
+    usual = run_load(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=seconds))
+    after = run_load(LoadPlan(port=server.port, requests=pairs, connections=1, duration_s=seconds, pairs=True))
     report.add("recommendation, one connection", usual.p50_ms, "ms", p99=usual.p99_ms)
     against = ("otherwise", usual.p50_ms)
     report.add("recommendation, right after an own interaction", after.p50_ms, "ms", p99=after.p99_ms, against=against)
@@ -118,7 +118,7 @@ def _list(server: Server, source: str, person: int) -> bytes:
     return request("GET", f"/{source}/users/person-{person}/recommendation", server.key)
 
 
-def _run(load: LoadPlan) -> LoadResult:
+def run_load(load: LoadPlan) -> LoadResult:
     """Put the server under load.
 
     Raises:
@@ -178,15 +178,15 @@ def measure(
     began = time.perf_counter()
     with running(served) as server:
         report.add("first start to ready", time.perf_counter() - began, "s")
-        _wait_for_kernels(server)
+        wait_for_kernels(server)
         report.add("first start to compiled kernels", time.perf_counter() - began, "s")
         # After the kernels are loaded, so that pieces are not charged with them.
         empty = server.memory_bytes()
         live = run(LoadPlan(port=server.port, requests=[request("GET", "/-/health/live")], duration_s=seconds))
         report.add("ceiling of the client: health, 32 connections", live.per_second, "req/s", p99=live.p99_ms)
-        ids = _ingest(report, server, batches)
+        ids = ingest(report, server, batches)
         report.pieces = len(ids)
-        _wait_for_index(report, server, ids, workers)
+        wait_for_index(report, server, ids, workers)
         _similar(report, server, ids, seconds)
         report.add("memory a piece, all processes", (server.memory_bytes() - empty) / len(ids), "B")
         report.add("memory without any piece, all processes", empty / 2**20, "MiB")
@@ -198,7 +198,8 @@ def measure(
     _restart(report, replace(served, key=key), ids[-1], seconds)
 
 
-def _wait_for_kernels(server: Server) -> None:
+def wait_for_kernels(server: Server) -> None:
+    """Wait until the kernels are compiled, and the service is idle."""
     # What has compiled and is still ending has its memory: beside other work that may take long.
     kernels = server.served.kernels
     _wait_for(lambda: are_compiled(kernels) and not server.is_compiling(), "kernels", within_s=COMPILING_S)
@@ -206,7 +207,7 @@ def _wait_for_kernels(server: Server) -> None:
     _wait_for(lambda: server.cpu_share(1.0) <= IDLE_SHARE, "an idle service", within_s=COMPILING_S)
 
 
-def _ingest(report: BenchReport, server: Server, batches: Iterable[list[bytes]]) -> list[str]:
+def ingest(report: BenchReport, server: Server, batches: Iterable[list[bytes]]) -> list[str]:
     """Submit the catalogue and return its ids."""
     ids: list[str] = []
     sent: list[bytes] = []
@@ -238,7 +239,7 @@ def _then_none(batches: Iterable[list[bytes]]) -> Iterable[list[bytes] | None]:
     yield None
 
 
-def _wait_for_index(report: BenchReport, server: Server, ids: Sequence[str], workers: int) -> None:
+def wait_for_index(report: BenchReport, server: Server, ids: Sequence[str], workers: int) -> None:
     """Ask until every worker answers, and wait for the segment file."""
     began = time.perf_counter()
     # Each connection may go to another worker, and none says which: several answers make it likely that all have one.
@@ -265,8 +266,8 @@ def _similar(report: BenchReport, server: Server, ids: Sequence[str], seconds: f
         requests = [request("GET", path, server.key) for path in paths]
         # Warmed up for a second, which does not count.
         run(LoadPlan(port=server.port, requests=requests, duration_s=1.0))
-        busy = _run(LoadPlan(port=server.port, requests=requests, duration_s=seconds))
-        alone = _run(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=seconds))
+        busy = run_load(LoadPlan(port=server.port, requests=requests, duration_s=seconds))
+        alone = run_load(LoadPlan(port=server.port, requests=requests, connections=1, duration_s=seconds))
         report.add(f"similar, {algorithm}, 32 connections", busy.per_second, "req/s", p99=busy.p99_ms)
         report.add(f"similar, {algorithm}, time a request", busy.us_per_request, "us")
         report.add(f"similar, {algorithm}, one connection", alone.p50_ms, "ms", p99=alone.p99_ms)
@@ -279,7 +280,7 @@ def _fresh(report: BenchReport, server: Server, seconds: float) -> None:
         piece = {"id": f"fresh-{number}", "categories": {"genre": ["genre 1", "genre 2"], "mood": ["mood 3"]}}
         pairs.append(request("POST", f"/{SOURCE}/content", server.key, msgspec.json.encode([piece])))
         pairs.append(request("GET", f"/{SOURCE}/content/fresh-{number}/similar?take=1", server.key))
-    seen = _run(LoadPlan(port=server.port, requests=pairs, duration_s=seconds, rate=FRESH_RATE, pairs=True))
+    seen = run_load(LoadPlan(port=server.port, requests=pairs, duration_s=seconds, rate=FRESH_RATE, pairs=True))
     report.add("202 to visible, under 200 submissions/s", seen.p50_ms, "ms", p99=seen.p99_ms)
     report.add("submissions of one piece during that", seen.per_second, "1/s")
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,10 +11,11 @@ import msgspec
 from penchant.cli.options import figures_option, write_figures
 from penchant.live.segment_files import SegmentFiles
 from penchant.settings import MAX_WORKERS
-from penchant_engine.compiling import load_kernels
+from penchant_engine.compiling import load_kernels, user_folder
 from penchant_engine.index.compiled.engine import use
 from penchant_engine.index.compiled.samples import KINDS
 from penchant_lab.bench import catalogue, engine, service
+from penchant_lab.bench import limit as requests
 from penchant_lab.bench.plain import require_empty
 from penchant_lab.bench.report import BenchReport, machine, show
 from penchant_lab.bench.server import BenchTarget
@@ -34,6 +36,11 @@ from penchant_lab.bench.server import BenchTarget
 )
 @click.option("--workers", type=click.IntRange(1, MAX_WORKERS), default=1, help="Processes that answer.")
 @click.option("--database", help="Address of an empty PostgreSQL database to measure with; it is filled.")
+@click.option(
+    "--limit",
+    is_flag=True,
+    help="Only how near each kind of request comes to a fixed answer of the same size by the same server program.",
+)
 @click.option("--seconds", type=click.FloatRange(0.5, 600), default=3.0, help="Time for each figure.")
 @figures_option
 def bench(
@@ -43,6 +50,7 @@ def bench(
     interactions: int,
     workers: int,
     database: str | None,
+    limit: bool,
     seconds: float,
     json_file: Path | None,
 ) -> None:
@@ -56,8 +64,12 @@ def bench(
     with tempfile.TemporaryDirectory(prefix="penchant-bench-") as home:
         folder = Path(home) / "data"
         served = BenchTarget(folder=folder, workers=workers, database=database)
-        service.measure(report, batches, served, seconds=seconds, interactions=interactions)
-        measure_engine(report, served, seconds)
+        if limit:
+            kept = replace(served, kernel_folder=user_folder())
+            requests.measure(report, batches, kept, seconds=seconds, interactions=interactions)
+        else:
+            service.measure(report, batches, served, seconds=seconds, interactions=interactions)
+            measure_engine(report, served, seconds)
     write_figures(json_file, msgspec.json.format(msgspec.json.encode(report)) + b"\n", lambda: show(report))
 
 

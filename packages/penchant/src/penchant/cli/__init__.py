@@ -1,9 +1,10 @@
 """The command line: every command has a module, or shares one with its kin."""
 
 import ast
+import contextlib
 import gc
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -136,10 +137,17 @@ class LateGroup(SentenceGroup):
 
 def import_late(module: str) -> ModuleType:
     """Import a module and all that it needs without a look for garbage: modules stay, an eighth of the time goes."""
+    with collecting_later():
+        return import_module(module)
+
+
+@contextlib.contextmanager
+def collecting_later() -> Iterator[None]:
+    """Look for no garbage until the block ends."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        return import_module(module)
+        yield
     finally:
         if was_enabled:
             gc.enable()

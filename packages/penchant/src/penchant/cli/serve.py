@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from granian import Granian
@@ -29,6 +30,7 @@ from penchant.bootstrap import (
     storage_of,
     worker_application,
 )
+from penchant.cli import collecting_later
 from penchant.cli.listening import require_certificate, require_free_port
 from penchant.errors import InvalidSettings
 from penchant.hooks import packages
@@ -53,15 +55,16 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
-    sources = _check_start(settings)
-    if sources:
-        # A service without any searches nothing yet.
-        import_loader()
-    # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open, and
-    # the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
-    multiprocessing.set_start_method("fork", force=True)
-    gc.collect()
-    gc.freeze()
+    with collecting_later():
+        sources = _check_start(settings)
+        if sources:
+            # A service without any searches nothing yet.
+            import_loader()
+        # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open,
+        # and the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
+        multiprocessing.set_start_method("fork", force=True)
+        # What little garbage there is stays: to look for it takes a fifteenth of the start.
+        gc.freeze()
     start_log(settings)
     address = settings.address
     _say(
@@ -74,7 +77,21 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         sources=sources,
         workers=settings.workers,
     )
-    server = Granian(
+    server = server_of(settings)
+    with shared_metrics(settings) as folder, processes_behind(settings, folder) as relay:
+        hang_up = (
+            server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
+        )
+        # By then the server has set a handler of its own, which would start all workers anew.
+        server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
+        loader = functools.partial(worker_application, settings, os.getpid(), relay)
+        server.serve(target_loader=loader, wrap_loader=False)
+    _say(settings, "penchant has ended: all that it acknowledged is stored")
+
+
+def server_of(settings: NodeSettings) -> Any:
+    """Return the server program that the settings ask for, whatever application it is to serve."""
+    return Granian(
         "penchant",
         address=settings.host,
         port=settings.port,
@@ -91,15 +108,6 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
-    with shared_metrics(settings) as folder, processes_behind(settings, folder) as relay:
-        hang_up = (
-            server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
-        )
-        # By then the server has set a handler of its own, which would start all workers anew.
-        server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
-        loader = functools.partial(worker_application, settings, os.getpid(), relay)
-        server.serve(target_loader=loader, wrap_loader=False)
-    _say(settings, "penchant has ended: all that it acknowledged is stored")
 
 
 def _check_start(settings: NodeSettings) -> int:
