@@ -230,19 +230,18 @@ def test_what_is_taken_back_unsaid_or_past_its_life_leaves_the_log_as_well(tmp_p
 
 
 def test_pieces_are_looked_up_by_their_ids_however_many_the_source_has(tmp_path: Path) -> None:
-    storage, plans = open_storage(folder=tmp_path), list[str]()
+    storage, executed = open_storage(folder=tmp_path), list[str]()
     account = storage.accounts.ensure("one")
     done(storage, submitting(account, "a"))
 
-    def explain(*executed: object) -> None:
-        cursor, statement, parameters = executed[1:4]
-        if "pieces.piece_id IN" in str(statement):
-            beside = cursor.connection.cursor()  # type: ignore[attr-defined]  # the driver's
-            plans.extend(each[3] for each in beside.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+    def note(statement: str) -> None:
+        if "pieces.piece_id IN" in statement:
+            executed.append(statement)
 
     database = storage.keys._transactions.database
     for engine in database.engines:
-        listen(engine, "before_cursor_execute", explain)
+        # Of the driver, which most of them go to without SQLAlchemy.
+        listen(engine, "checkout", lambda driver, *_: driver.set_trace_callback(note))
     done(storage, submitting(account, "a", "b", "c"))
     storage.pieces.read_some(account, "s", ["a", "b", "c"])
     new = [NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id=each) for each in ("a", "b")]
@@ -250,5 +249,8 @@ def test_pieces_are_looked_up_by_their_ids_however_many_the_source_has(tmp_path:
     with storage.keys._transactions.write() as connection:
         WriteTransaction(connection, database, Dictionaries(), 0).apply(clicks)
 
-    assert plans == ["SEARCH pieces USING INDEX sqlite_autoindex_pieces_1 (source_id=? AND piece_id=?)"] * 3
+    with database.reading_engine.connect() as connection:
+        plans = [each[3] for one in tuple(executed) for each in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {one}")]
+    of_pieces = [each for each in plans if "pieces" in each]
+    assert of_pieces == ["SEARCH pieces USING INDEX sqlite_autoindex_pieces_1 (source_id=? AND piece_id=?)"] * 3
     storage.close()

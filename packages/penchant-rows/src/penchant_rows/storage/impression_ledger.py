@@ -112,7 +112,7 @@ class RecordImpressions(SourceCommand[ImpressionReceipt]):
         connection, row = transaction.connection, transaction.require_source(commands[0], INTERACTIONS)
         ledger = ImpressionLedger(connection, transaction.database, row)
         shown_to = {each.identity.person for command in commands for each in command.impressions}
-        off = off_list_people(connection, row, shown_to)
+        off = off_list_people(connection, transaction.database, row, shown_to)
         ledger.load_lists([each.identity for command in commands for each in command.impressions])
         receipts = []
         for command in commands:
@@ -280,7 +280,7 @@ class ImpressionLedger:
     def is_empty(self) -> bool:
         """Return whether nothing is stored that could be attributed to."""
         own = {"source": self._source, "incarnation": self._incarnation}
-        return self._connection.execute(_ANY, own).first() is None
+        return not self._database.run(self._connection, _ANY, own)
 
     def load_lists(self, identities: Collection[ListIdentity]) -> None:
         """Read what was shown of these lists, and the parts of those whom they are for."""

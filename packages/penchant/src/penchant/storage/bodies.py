@@ -8,10 +8,11 @@ import contextlib
 import functools
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import zstandard
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from penchant.errors import StorageIncompatible
 from penchant.storage.schema import CODEC_JSON, CODEC_ZSTD, dictionaries, pieces
@@ -30,6 +31,17 @@ LAST_ID = (1 << 31) - 1
 """Numbers that the format leaves to applications."""
 KEPT = 256
 """Dictionaries kept ready to use, of the sources used last."""
+_NEWEST = select(func.max(dictionaries.c.dictionary_id).label("number")).where(
+    dictionaries.c.source_id == bindparam("source")
+)
+"""The dictionary by which what is stored of a source is compressed; none where it has none."""
+
+
+class StatementRunner(Protocol):
+    """A database, as far as it runs statements."""
+
+    def run(self, connection: Connection, statement: Any, values: Mapping[str, Any]) -> Sequence[Any]:
+        """Run a statement that lives as long as the process, and return its rows."""
 
 
 class Dictionaries:
@@ -113,8 +125,11 @@ class BodyReader:
 class BodyWriter:
     """Turns JSON into what is stored of a source; within the transaction that stores it."""
 
-    def __init__(self, connection: Connection, source: int, dictionaries: Dictionaries) -> None:
+    def __init__(
+        self, connection: Connection, database: StatementRunner, source: int, dictionaries: Dictionaries
+    ) -> None:
         self._connection = connection
+        self._database = database
         self._source = source
         self._dictionaries = dictionaries
 
@@ -147,9 +162,8 @@ class BodyWriter:
 
     @functools.cached_property
     def _dictionary(self) -> int | None:
-        statement = select(func.max(dictionaries.c.dictionary_id)).where(dictionaries.c.source_id == self._source)
-        number: int | None = self._connection.execute(statement).scalar_one()
-        return number
+        [(number,)] = self._database.run(self._connection, _NEWEST, {"source": self._source})
+        return int(number) if number is not None else None
 
     def _stored(self, count: int) -> list[bytes]:
         if count <= 0:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select
 
 from penchant.model import NewInteraction
 from penchant.storage import statements
@@ -28,7 +28,6 @@ from penchant.storage.schema import (
     ERASURE_CODE,
     INTERACTIONS,
     TYPE_CODES,
-    counters,
     event_ids,
     interactions,
     preferences,
@@ -158,7 +157,7 @@ class ReplacePreferences(SourceCommand[PeopleChange]):
             connection.execute(statements.upsert(insert_into, preferences), stored)
         elif not _remove_preferences(connection, row, key):
             return PeopleChange(row.version, version - 1)
-        _raise_version(connection, row.source_id, version, _moment(transaction, row))
+        _raise_version(transaction, row, version, _moment(transaction, row))
         return PeopleChange(row.version, version)
 
 
@@ -214,7 +213,7 @@ class TakeBack(SourceCommand[PeopleChange]):
             for statement in statements.MOVE_INTERACTION, statements.MOVE_EVENT:
                 connection.execute(statement, moved)
         version = erased_at + len(moved)
-        _raise_version(connection, source, version, now, erased_at=erased_at)
+        _raise_version(transaction, row, version, now, erased_at=erased_at)
         return PeopleChange(row.version, version, deleted=len(removed))
 
 
@@ -260,19 +259,19 @@ def _record(
     connection, database = transaction.connection, transaction.database
     now, keys = _moment(transaction, row), _Keys(row.source_id)
     new = [each for command in commands for each in command.interactions]
-    off = off_users(connection, row, {each.user_id for each in new})
+    off = off_users(connection, database, row, {each.user_id for each in new})
     begin = functools.partial(_InteractionRecorder, row, now, keys, off)
     is_new = all(each.event_id is None for each in new) or (
         # As nearly always, none of the event ids is there: to store them tells that, without a look-up of each (D238 of
         # docs/decisions.md). Of people who are off none is stored, and so nothing told.
-        row.own_events and not off and not _is_any_taken_back(connection, row.source_id)
+        row.own_events and not off and not transaction.run(statements.ANY_TAKEN_BACK, source=row.source_id)
     )
     if is_new:
         recording = begin({})
         receipts = [recording.take(command) for command in commands]
         is_new = _store_new_events(connection, database, row, recording.events)
     if not is_new:
-        recording = begin(_read_events(connection, row, keys, new))
+        recording = begin(_read_events(connection, database, row, keys, new))
         receipts = [recording.take(command) for command in commands]
         # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
         if recording.events:
@@ -284,7 +283,7 @@ def _record(
         for part in transaction.parts:
             if counted and part.record is not None:
                 part.record(transaction, row, counted)
-        _raise_version(connection, row.source_id, recording.version, now)
+        _raise_version(transaction, row, recording.version, now)
     return receipts
 
 
@@ -302,8 +301,8 @@ def _with_pieces(
             ids[piece_id] = ids.get(piece_id, False) or command.by_page
     if not ids:
         return list(receipts)
-    values = {"source": row.source_id, "cleared_at": row.cleared_at, "ids": list(ids)}
-    known = set(transaction.connection.execute(statements.KNOWN_PIECES, values).scalars())
+    looked_up = transaction.run(statements.KNOWN_PIECES, source=row.source_id, cleared_at=row.cleared_at, ids=list(ids))
+    known = {piece_id for (piece_id,) in looked_up}
     by_page = [each for each, is_by_page in ids.items() if is_by_page and each in known]
     bodies = read_bodies(transaction, row, by_page) if by_page else {}
     told, plain = list(receipts), known - bodies.keys()
@@ -410,7 +409,7 @@ def _erase(transaction: WriteTransaction, row: Any, key: bytes) -> int | None:
         return None
     now = _moment(transaction, row)
     version = _note_erasure(connection, transaction.database.insert, row, key, now)
-    _raise_version(connection, row.source_id, version, now, erased_at=version)
+    _raise_version(transaction, row, version, now, erased_at=version)
     return version
 
 
@@ -457,20 +456,18 @@ def _remove_preferences(connection: Connection, row: Any, key: bytes) -> bool:
 
 def _moment(transaction: WriteTransaction, row: Any) -> int:
     """Return the present by the source's own clock of what people do and say, which never goes back."""
-    clock = select(counters.c.clock).where(counters.c.source_id == row.source_id, counters.c.kind == INTERACTIONS)
-    return max(transaction.now, int(transaction.connection.execute(clock).scalar_one()))
+    return max(transaction.now, int(row.interactions_clock))
 
 
-def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
-    connection.execute(
-        update(counters)
-        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-        .values(version=version, clock=now, **others)
-    )
+def _raise_version(
+    transaction: WriteTransaction, row: Any, version: int, now: int, *, erased_at: int | None = None
+) -> None:
+    erased = row.erased_at if erased_at is None else erased_at
+    transaction.run(statements.RAISE_INTERACTIONS, source=row.source_id, raised=version, moment=now, erased=erased)
 
 
 def _read_events(
-    connection: Connection, row: Any, keys: _Keys, new: Sequence[NewInteraction]
+    connection: Connection, database: AnyDatabase, row: Any, keys: _Keys, new: Sequence[NewInteraction]
 ) -> dict[tuple[str, str], StoredInteraction]:
     """Return what is stored of these people under the event ids of these interactions, in this incarnation."""
     new_by_event = {(each.user_id, each.event_id): each for each in new if each.event_id is not None}
@@ -481,17 +478,19 @@ def _read_events(
         for each in connection.execute(select(interactions.c.user_id, *statements.INTERACTION).where(own)):
             interaction = statements.to_interaction(*each)
             stored[interaction.version] = interaction
-    versions |= _find_taken_back(connection, row, [event for event in new_by_event if event not in versions])
+    versions |= _find_taken_back(connection, database, row, [event for event in new_by_event if event not in versions])
     # An event id without its interaction is still known: to store it again would count it twice.
     return {
         event: stored.get(version) or _unstored(new_by_event[event], version) for event, version in versions.items()
     }
 
 
-def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def _find_taken_back(
+    connection: Connection, database: AnyDatabase, row: Any, events: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
     """Return at which versions events, each a person and an event id, were taken back."""
     source, versions = row.source_id, dict[tuple[str, str], int]()
-    if not _is_any_taken_back(connection, source):
+    if not database.run(connection, statements.ANY_TAKEN_BACK, {"source": source}):
         return versions
     keys: dict[bytes, list[tuple[str, str]]] = defaultdict(list)
     for event in events:
@@ -501,11 +500,6 @@ def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[st
         theirs = [event for event in keys[bytes(each.event_key)] if user_key(source, event[0]) == bytes(each.owner)]
         versions |= dict.fromkeys(theirs, each.version)
     return versions
-
-
-def _is_any_taken_back(connection: Connection, source: int) -> bool:
-    own = select(taken_back.c.version).where(taken_back.c.source_id == source)
-    return connection.execute(own.limit(1)).first() is not None
 
 
 def _by_event_key(connection: Connection, statement: str, row: Any, keys: Iterable[bytes]) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, liter
 
 from penchant.storage import statements
 from penchant.storage.databases.connections import driver_errors
-from penchant.storage.databases.opening import Transactions
+from penchant.storage.databases.opening import AnyDatabase, Transactions
 from penchant.storage.hashing import list_person, user_key
 from penchant.storage.records import InteractionChange, InteractionQuery, RecordedChanges, StoredPerson
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, interactions, preferences
@@ -232,24 +232,21 @@ def off_person(connection: Connection, insert_into: statements.Insert, key: byte
     return list_person(ensure_secret(connection, insert_into, LIST_IDS), key)
 
 
-def off_users(connection: Connection, row: Any, user_ids: Iterable[str]) -> frozenset[str]:
+def off_users(connection: Connection, database: AnyDatabase, row: Any, user_ids: Iterable[str]) -> frozenset[str]:
     """Return which of these people of a source are switched off."""
-    if not _is_anybody_off(connection, row.source_id):
+    if not database.run(connection, statements.ANYBODY_OFF, {"source": row.source_id}):
         return frozenset()
     ids = {user_key(row.source_id, each): each for each in user_ids}
     return frozenset(ids[key] for key in _find_off(connection, row, preferences.c.user_key, ids))
 
 
-def off_list_people(connection: Connection, row: Any, people: Iterable[bytes]) -> frozenset[bytes]:
+def off_list_people(
+    connection: Connection, database: AnyDatabase, row: Any, people: Iterable[bytes]
+) -> frozenset[bytes]:
     """Return which of the people whom lists of a source name are switched off."""
-    if not _is_anybody_off(connection, row.source_id):
+    if not database.run(connection, statements.ANYBODY_OFF, {"source": row.source_id}):
         return frozenset()
     return frozenset(_find_off(connection, row, preferences.c.off_person, set(people)))
-
-
-def _is_anybody_off(connection: Connection, source: int) -> bool:
-    is_off = (preferences.c.source_id == source) & preferences.c.off_person.is_not(None)
-    return connection.execute(select(preferences.c.off_person).where(is_off).limit(1)).first() is not None
 
 
 def _find_off(connection: Connection, row: Any, column: ColumnElement[bytes], keys: Iterable[bytes]) -> list[bytes]:

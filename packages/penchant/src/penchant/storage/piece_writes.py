@@ -182,16 +182,10 @@ class StoreKeywords(SourceCommand[SourceChange]):
 def find_pieces(transaction: WriteTransaction, row: Any, ids: Sequence[str]) -> dict[str, int]:
     """Return the first submission of each of these ids that is live."""
     existing: dict[str, int] = {}
-    # Live is what `SourceReader` calls live: neither deleted alone nor cleared with all others.
     for portion in statements.portions(ids):
-        statement = select(pieces.c.piece_id, pieces.c.first_submitted_at).where(
-            pieces.c.source_id == row.source_id,
-            pieces.c.piece_id.in_(portion),
-            pieces.c.deleted.is_(False),
-            statements.version_of_one > row.cleared_at,
+        existing |= transaction.run(
+            statements.LIVE_PIECES, source=row.source_id, ids=portion, cleared_at=row.cleared_at
         )
-        rows = transaction.connection.execute(statement)
-        existing |= {each.piece_id: each.first_submitted_at for each in rows}
     return existing
 
 
@@ -201,7 +195,7 @@ def store_pieces(
     """Store pieces, each at the next version; ``existing`` has the first submission of those that they replace."""
     now, bodies = transaction.moment(row), [piece.body for piece in given]
     # Prepared first: a dictionary that this submission is large enough for compresses it, too.
-    writer = BodyWriter(transaction.connection, row.source_id, transaction.dictionaries)
+    writer = BodyWriter(transaction.connection, transaction.database, row.source_id, transaction.dictionaries)
     writer.prepare(bodies, row.live + len(given) - len(existing))
     codec, stored = writer.write(bodies)
     # A replaced piece keeps the moment of its first submission; by its new version followers read it again.

@@ -27,6 +27,7 @@ from penchant.storage.schema import (
     pieces,
     preferences,
     sources,
+    taken_back,
     usage,
 )
 from penchant_engine.model import StoredInteraction
@@ -91,6 +92,43 @@ KNOWN_PIECES = select(pieces.c.piece_id).where(
     version_of_one > bindparam("cleared_at"),
 )
 """Which of these ids, some hundreds at most, a source has a piece of."""
+LIVE_PIECES = select(pieces.c.piece_id, pieces.c.first_submitted_at).where(
+    pieces.c.source_id == bindparam("source"),
+    pieces.c.piece_id.in_(bindparam("ids", expanding=True)),
+    pieces.c.deleted.is_(False),
+    version_of_one > bindparam("cleared_at"),
+)
+"""Since when a source has pieces, as `KNOWN_PIECES`. Live is what `SourceReader` calls live: neither deleted alone nor
+cleared with all others."""
+LOCK_COUNTERS = (
+    select(counters.c.version)
+    .where(counters.c.source_id == bindparam("source"), counters.c.kind.in_(bindparam("kinds", expanding=True)))
+    .order_by(counters.c.kind)
+    .with_for_update()
+)
+"""Locks counters of a source, by ascending kind."""
+RAISE_CONTENT = (
+    update(counters)
+    .where(counters.c.source_id == bindparam("source"), counters.c.kind == literal_column(str(CONTENT)))
+    .values(
+        version=bindparam("raised"), clock=bindparam("moment"), live=bindparam("left"), cleared_at=bindparam("cleared")
+    )
+)
+RAISE_INTERACTIONS = (
+    update(counters)
+    .where(counters.c.source_id == bindparam("source"), counters.c.kind == literal_column(str(INTERACTIONS)))
+    .values(version=bindparam("raised"), clock=bindparam("moment"), erased_at=bindparam("erased"))
+)
+"""Raise what a source's counters stand at."""
+NOTE_CHANGE = update(sources).where(sources.c.source_id == bindparam("source")).values(changed_at=bindparam("moment"))
+ANYBODY_OFF = (
+    select(preferences.c.version)
+    .where(preferences.c.source_id == bindparam("source"), preferences.c.off_person.is_not(None))
+    .limit(1)
+)
+"""Whether a source may have people who are switched off."""
+ANY_TAKEN_BACK = select(taken_back.c.version).where(taken_back.c.source_id == bindparam("source")).limit(1)
+"""Whether anything was taken back in a source."""
 MOVE_INTERACTION, MOVE_EVENT = (
     update(table)
     .where(table.c.source_id == bindparam("source"), table.c.version == bindparam("old"))

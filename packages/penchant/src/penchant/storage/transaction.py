@@ -21,7 +21,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from sqlalchemy import BigInteger, Connection, String, Table, Update, bindparam, func, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Executable,
+    String,
+    Table,
+    Update,
+    bindparam,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from penchant.errors import StorageIncompatible, UnknownSource
 from penchant.storage import statements
@@ -29,7 +41,7 @@ from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import source_id
 from penchant.storage.parts import tables_of
-from penchant.storage.schema import CONTENT, audit, counters, sources
+from penchant.storage.schema import audit
 
 Result = TypeVar("Result")
 AnyCommand = TypeVar("AnyCommand", bound="Command[Any]")
@@ -132,6 +144,10 @@ class WriteTransaction:
         """The tables of parts from which a source's rows go with it: all but those with rows of its incarnations."""
         return [table for table in tables_of(self.parts, of_sources=True) if "incarnation" not in table.c]
 
+    def run(self, statement: Executable, **values: Any) -> Sequence[Any]:
+        """Run a statement that lives as long as the process, and return its rows."""
+        return self.database.run(self.connection, statement, values)
+
     def apply(self, commands: Sequence[Command[Any]]) -> Sequence[Any]:
         """Carry out one command, or several of one source and of a class that is batched; return their results.
 
@@ -154,13 +170,9 @@ class WriteTransaction:
         (SQLite has the same from the file lock, which lets one writer in at a time.)
         """
         number = source_id(command.account_id, command.source)
-        self.connection.execute(
-            select(counters.c.version)
-            .where(counters.c.source_id == number, counters.c.kind.in_(kinds))
-            .order_by(counters.c.kind)
-            .with_for_update()
-        ).all()
-        row = self.connection.execute(statements.HEAD, {"source_id": number}).one_or_none()
+        if self.database.locks_rows:
+            self.run(statements.LOCK_COUNTERS, source=number, kinds=list(kinds))
+        row = next(iter(self.run(statements.HEAD, source_id=number)), None)
         if row is not None and (row.account_id, row.name) != (command.account_id, command.source):
             raise StorageIncompatible("This name cannot be told apart from another source's; choose another.")
         return row
@@ -193,15 +205,10 @@ class WriteTransaction:
         """
         now = self.moment(row)
         version = int(row.version) + max(1, rows)
-        values: dict[str, int] = {"version": version, "clock": now}
-        if live is not None:
-            values["live"] = live
-        if clear:
-            values["cleared_at"] = version
-        self.connection.execute(
-            update(counters).where(counters.c.source_id == row.source_id, counters.c.kind == CONTENT).values(values)
-        )
-        self.connection.execute(update(sources).where(sources.c.source_id == row.source_id).values(changed_at=now))
+        # What is kept is as the row has it: its counter is locked.
+        left, cleared = row.live if live is None else live, version if clear else row.cleared_at
+        self.run(statements.RAISE_CONTENT, source=row.source_id, raised=version, moment=now, left=left, cleared=cleared)
+        self.run(statements.NOTE_CHANGE, source=row.source_id, moment=now)
         return version
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     Connection,
+    Executable,
     Integer,
     LargeBinary,
     SmallInteger,
@@ -115,6 +116,7 @@ class PostgresqlDatabase:
     insert = staticmethod(dialect.insert)
     now_ms = NOW_MS
     quick_reads = False
+    locks_rows = True
     parts: Sequence[StoragePart] = ()
 
     def __init__(self, url: str, options: ServerOptions) -> None:
@@ -259,6 +261,11 @@ class PostgresqlDatabase:
         with self._head_engine.connect() as connection:
             bounds = {"source": source_id, "after": after, "until": until}
             return connection.execute(statements.RECORDED, bounds).all()
+
+    def run(self, connection: Connection, statement: Executable, values: Mapping[str, Any]) -> Sequence[Any]:
+        """Run a statement that lives as long as the process, and return its rows."""
+        result = connection.execute(statement, values)
+        return result.all() if result.returns_rows else ()
 
     def upsert_rows(self, connection: Connection, into: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert or replace rows, their values in the order of the table's columns: many through a temporary table."""
