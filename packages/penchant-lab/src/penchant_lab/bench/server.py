@@ -168,13 +168,13 @@ def running(served: BenchTarget) -> Iterator[Server]:
 
 
 def is_answering(port: int, path: str) -> bool:
-    """Return whether a path is answered with 200."""
+    """Return whether a path is answered with success."""
     with (
         contextlib.suppress(OSError),
         contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=2)) as connection,
     ):
         connection.request("GET", path)
-        return connection.getresponse().status == 200
+        return connection.getresponse().status < 300
     return False
 
 
