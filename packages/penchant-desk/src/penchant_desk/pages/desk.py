@@ -122,13 +122,9 @@ async def desk(visit: PageVisit) -> DeskPage:
         offered_titles(visit),
     )
     ending, played = _ending(rows), findings.most_played[:POPULAR]
-    ids = [
-        *(each.id for each in played),
-        *(each.id for each in popular.content),
-        *_examples(findings),
-        *(each.piece_id for each in ending),
-        *(name_in(source, each) for each in log.entries if each.action in PIECE_CHANGES),
-    ]
+    changed = [name_in(source, each) for each in log.entries if each.action in PIECE_CHANGES]
+    own = [each.id for each in (*played, *popular.content)]
+    ids = [*own, *_examples(findings), *(each.piece_id for each in ending), *changed]
     figures, cards, done, labels = await asyncio.gather(
         _figures(visit, activity.days, rows),
         piece_tiles(visit, settings, ids),
