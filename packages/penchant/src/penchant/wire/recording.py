@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
-from penchant.model import MAX_INTERACTIONS_PER_REQUEST, NewInteraction
+from penchant.model import MAX_ID_LENGTH, MAX_INTERACTIONS_PER_REQUEST, NewInteraction
 from penchant.wire.fields import ID, PORTION, Body, Description, Example, Number, Record, described
 from penchant.wire.syntax import (
     UNREADABLE,
@@ -238,10 +238,12 @@ def _text_or_raw(member: Any) -> Any:
 
 
 def _read_id(text: Any, where: str, name: str, faults: Faults) -> str:
+    # By far the most frequent case, without a call: a printable text holds no control character.
+    if isinstance(text, str) and text.isprintable() and 0 < len(text) <= MAX_ID_LENGTH:
+        return text
     if text is UNSET:
         faults.add(f"{where}/{name}", f"The member {name} is missing; it is required.")
         return ""
-    # Without `_text_problem`, whose call alone would take 3 % of the time of reading interactions.
     problem = id_problem(text) if isinstance(text, str) else f"Found {kind_of(text)}; a string is accepted."
     if problem:
         faults.add(f"{where}/{name}", problem)
