@@ -535,6 +535,15 @@ export class Client {
   deleteListEntry(source: string, list: "whitelist" | "blacklist", id: string, options?: Abortable): Promise<string[]> {
     return this.#service.json("DELETE", path(source, list, "content", id), { query: options });
   }
+
+  /** Put pieces at the end of a list as one change; what others change in it meanwhile stays. */
+  addListEntries(source: string, list: "whitelist" | "blacklist", ids: readonly string[], options?: Abortable): Promise<string[]> {
+    return this.#service.json("POST", path(source, list, "content"), { query: options, body: JSON.stringify(ids) });
+  }
+
+  removeListEntries(source: string, list: "whitelist" | "blacklist", ids: readonly string[], options?: Abortable): Promise<string[]> {
+    return this.#service.json("DELETE", path(source, list, "content"), { query: options, body: JSON.stringify(ids) });
+  }
 }
 
 function interactionPath(source: string, userId: string, type: InteractionType, id: string): string {
