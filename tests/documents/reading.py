@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from acceptance.commands import on_path
+from acceptance.processes import waited_for
 from acceptance.servers import Server
 from documents.blocks import Block
 from kernel_cache import KERNELS
@@ -33,6 +34,8 @@ _SITE = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "documents.py
 ADDRESS, curl = _SITE["ADDRESS"], _SITE["curl"]
 ANYTHING = "…"
 _COMMAND_S = 300
+_UNFINISHED = '"done":false'
+"""In answers of `GET` that say what was found by now."""
 _STATUS = "penchant-status:"
 
 
@@ -84,7 +87,7 @@ class Reader:
             case "http":
                 return self._ask(block, block.text)
             case "json" if after == "http":
-                status, body = answer
+                status, body = self._finished(previous, answer)
                 assert status == (block.status or 200), f"{block}: {status} {body}"
                 assert matches(json.loads(body), json.loads(block.text)), f"{block}: answered {body}"
             case "json":
@@ -140,6 +143,12 @@ class Reader:
             with self._variables.open("a") as variables:
                 variables.write(f"KEY_ID={made[1]}\n")
         return int(status), body
+
+    def _finished(self, asked: Block | None, answer: tuple[int, str]) -> tuple[int, str]:
+        """Return an answer; what is still being found out is asked for again until it is."""
+        if asked is None or _UNFINISHED not in answer[1]:
+            return answer
+        return waited_for(lambda: self._ask(asked, asked.text), lambda seen: _UNFINISHED not in seen[1])
 
     def _python(self, block: Block) -> str:
         """Run a block in this process, and return what it printed."""

@@ -15,6 +15,7 @@ import penchant_desk
 import penchant_engine
 import penchant_import
 import penchant_lab
+import penchant_mcp
 import penchant_rows
 import penchant_words
 from penchant.cli import places
@@ -50,6 +51,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         penchant_engine,
         penchant_import,
         penchant_lab,
+        penchant_mcp,
         penchant_rows,
         penchant_words,
     )

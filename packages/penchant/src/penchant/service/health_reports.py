@@ -156,9 +156,9 @@ class HealthReports:
         report = findings_answer(view, findings, standing, fall, unseen)
         report = msgspec.structs.replace(report, records_shown=self._records_shown)
         if report.done and not report.failed:
-            return await self._kept(view, report)
+            return self._unless_counted(await self._kept(view, report))
         if last is None:
-            return report
+            return self._unless_counted(report)
         return msgspec.structs.replace(
             report,
             version=last.version,
@@ -167,6 +167,11 @@ class HealthReports:
             unreached=last.unreached,
             unseen=report.unseen or (last.unseen if self._records_shown else None),
         )
+
+    def _unless_counted(self, report: CatalogueFindings[str]) -> CatalogueFindings[str]:
+        """Return a report that is not done as long as the pieces that nobody saw were never counted."""
+        is_pending = self._records_shown and report.unseen is None
+        return msgspec.structs.replace(report, done=False) if is_pending else report
 
     async def _kept(self, view: View, report: CatalogueFindings[str]) -> CatalogueFindings[str]:
         """Keep what is found for later, and return it, with the pieces that nobody saw as last counted, if need be."""
