@@ -99,7 +99,7 @@ def test_all_pages_of_the_desk_are_there_where_it_is_the_only_package(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with Server(tmp_path / "data") as server:
         server.client.headers["x-api-key"] = key
-        assert "placements" not in server.client.get("/-/account").json()["features"]
+        assert "placements" not in server.client.get("/-/key").json()["plan"]["features"]
         assert server.client.get("/films/health").json()["recordsShown"] is False
         visitor = Visitor(server, key)
         pages = walk(visitor)

@@ -19,6 +19,9 @@ UNDER_ANOTHER_NAME = {f"{verb}{name}": f"{verb}List" for verb in ("get", "put") 
 UNDER_ANOTHER_NAME |= {
     f"{verb}{name}Entry": f"{verb}ListEntry" for verb in ("put", "delete") for name in ("Whitelist", "Blacklist")
 }
+UNDER_ANOTHER_NAME |= {
+    f"{verb}{name}Entries": f"{verb}ListEntries" for verb in ("add", "remove") for name in ("Whitelist", "Blacklist")
+}
 REPLACED = {"deleteWhitelist", "deleteBlacklist", "usage", "audit"}
 """An empty list put in its place does it; the last two are for administrators."""
 

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from penchant_client import operations
 from penchant_client.records import AuditEntryAnswer
 from penchant_desk.changes import PIECE_CHANGES, UNDONE, action_words, who
-from penchant_desk.drafts import LISTS, SETTINGS, get_list
+from penchant_desk.drafts import LISTS, SETTINGS, get_list, list_drafts
 from penchant_desk.moments import in_utc
 from penchant_desk.pages.versions import steering_words
 from penchant_desk.pieces import MAX_READ, PieceTile, labels_of, piece_tiles
@@ -73,11 +73,11 @@ class ChangedNames:
 async def changes(visit: PageVisit) -> DeskPage:
     """Show the changes of a source, those since a day where one is given."""
     source, before = visit.source, visit.text("before") or None
-    settings, drafts, log = await visit.ask(
+    settings, log = await visit.ask(
         operations.get_settings(source),
-        operations.list_drafts(source),
         operations.source_audit(source, limit=SHOWN, before=before),
     )
+    drafts = await list_drafts(visit)
     zone, day = visit.zone(settings.time_zone), visit.text("since")
     since = _beginning(day, zone)
     entries = [each for each in log.entries if since is None or each.recorded_at >= since]
@@ -89,7 +89,7 @@ async def changes(visit: PageVisit) -> DeskPage:
         named_in(visit, entries),
         _versions_of_rows(visit, entries),
     )
-    titles = {each.name: each.title or each.name for each in drafts.drafts}
+    titles = {each.name: each.title or each.name for each in drafts}
     names = ChangedNames(rows=rows, drafts=titles, cards=cards, lists=lists, labels=labels, versions=versions)
     values = {
         "source": source,
