@@ -134,7 +134,7 @@ def test_a_quota_holds_for_all_workers_together_and_outlives_one(server: Server)
     ask(server, "POST", "/s/content", key=key, json=[piece("a", "x"), piece("b", "x")])
     first = statuses(server, "/s/content/a/similar", key=key, times=QUOTA // 2)
 
-    # What is not counted yet may be lost with a worker (D6).
+    # What is not counted yet may be lost with a worker.
     counted = f"\tsmall\t{QUOTA // 2}\t"
     wait_until(lambda: counted in command("usage", "--data", str(server.data)).stdout)
     killed, _ = workers_of(server.process.pid)

@@ -21,7 +21,7 @@ fine enough for nine decimals of a score, coarse enough for 30 million fractions
 
 MAX_TASTES = 4
 """Tastes whose dot products with the pieces a part keeps, those used last: a page has several lists of one person, and
-the next page is asked for soon (D231 of docs/decisions.md)."""
+the next page is asked for soon."""
 MOST_DOTS = 32_768
 """Pieces of a part that keeps any."""
 

@@ -35,8 +35,7 @@ from penchant_engine.index.strings import Strings, mark_numbers, unite_tables
 from penchant_engine.model import Algorithm, IndexedPiece, Term
 
 MERGE_RATIO = 4
-"""A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic
-(D34 of docs/decisions.md)."""
+"""A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic."""
 SMALL_SEGMENT = 1_000
 """Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
 

@@ -10,8 +10,7 @@ experiment agree. Whether the variant of a bucket is shown, or stopped as certai
     buckets, in thousands  0 a 2 b 5 ------- 10     0 a 2 b 5 a 6 ------ 10           0 a 2 b 4 - 5 a 6 ---- 10
 
 A variant that grows takes buckets that are nobody's, one that shrinks gives up its last ones: nobody else sees another
-variant than before. From shares alone, without what was before, this cannot be had for three variants or more (D92 of
-docs/decisions.md).
+variant than before. From shares alone, without what was before, this cannot be had for three variants or more.
 """
 
 import bisect

@@ -1,7 +1,7 @@
 """Election: of the processes of a data folder, the one that holds a file lock does what only one may do.
 
 The kernel frees the lock when its holder ends, however it ends. No candidate waits for it or is told when it is free:
-one that lost tries again now and then (D2 of docs/decisions.md).
+one that lost tries again now and then.
 """
 
 import fcntl

@@ -2,7 +2,7 @@
 
 A source's interactions get versions in the order in which they become visible, and each request has read the version
 that is committed. So one small read of what was recorded since the last look brings all remembered people of a source
-up to date, whoever of them asks (D85 of docs/decisions.md). One person over time:
+up to date, whoever of them asks. One person over time:
 
     absent --`figures`, reads all that the person did--> remembered --an interaction in the feed--> grown by it
        ^                                                     |

@@ -30,8 +30,7 @@ from penchant_engine.bounded_cache import BoundedCache
 PAGE = 50
 """Pieces on a page."""
 MAX_SCANNED = 5_000
-"""Pieces whose labels are read for one page, in 30 to 50 ms; the next page goes on from there
-(D61 of docs/decisions.md)."""
+"""Pieces whose labels are read for one page, in 30 to 50 ms; the next page goes on from there."""
 MAX_OFFERED, OFFERED_CHARACTERS = 120, 4_000
 """Titles that a field offers, and how long all of them may be: 7 KB of a page."""
 MAX_TITLED = 8

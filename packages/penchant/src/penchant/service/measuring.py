@@ -1,7 +1,7 @@
 """Gauges of a process: queues, connections, index lag and key checks, read as they stand.
 
-Once a second, and whenever somebody asks, so that no request pays for it (D3 of docs/decisions.md). Only what has
-changed is written where the processes of a service count together.
+Once a second, and whenever somebody asks, so that no request pays for it. Only what has changed is written
+where the processes of a service count together.
 """
 
 import asyncio

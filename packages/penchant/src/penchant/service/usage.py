@@ -2,8 +2,7 @@
 
 The database has what was counted so far. Answers since then are counted in a file that all workers of a node share,
 so that a quota holds for them together, and are moved into the database once a second. Several nodes may together
-pass a quota by what they answer in a second (D6 of docs/decisions.md). A slot of the file counts one account in one
-month:
+pass a quota by what they answer in a second. A slot of the file counts one account in one month:
 
     pending   answers that the database has not been seen to hold: those since the last move, and those under way
     moving    answers under way into the database: it may hold them already or not

@@ -1,7 +1,7 @@
 """Pages of interactions: many rows as a few columns, put together by the database, for whoever counts all of them.
 
 A row for each would take most of the time of a first count in Python's objects. One row of an answer has a block: the
-interactions of a thousand versions, as records one behind the other (D119 of docs/decisions.md):
+interactions of a thousand versions, as records one behind the other:
 
     key of the person, 16 bytes | key of the piece, 16 bytes | number: moment, type, place of the version in the block
 

@@ -254,7 +254,7 @@ class Routes:
 
     A shape is what a path has literally, with ``None`` for parameters. A segment that is literal somewhere at its place
     may also be a parameter, as a piece that is called "read" is: literals go first, from the left. A framework's router
-    tries one pattern after the other: 27 us for the last of 26, this one takes 2 (D31 of docs/decisions.md).
+    tries one pattern after the other: 27 us for the last of 26, this one takes 2.
     ``find`` is `find_anew`, which remembers the paths of the latest requests.
     """
 
