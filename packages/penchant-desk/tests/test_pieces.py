@@ -252,6 +252,20 @@ def test_a_piece_tells_what_rows_showed_of_it_and_health_what_nobody_saw(visitor
     assert "4 pieces that nobody saw" in words(visitor.get("desk", source="s"), "look")
 
 
+@pytest.mark.usefixtures("filled")
+def test_without_a_report_of_what_was_seen_health_says_what_is_missing(visitor: Visitor) -> None:
+    told = words(visitor.get("health", source="s"), "unseen")
+
+    assert "once your pages report what people see: POST /s/impressions" in told
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_piece_leads_to_a_first_row_to_pin_it_in(visitor: Visitor) -> None:
+    page = visitor.get("piece", source="s", id="a")
+
+    assert "There is no row yet, so none to pin it in: New row" in words(page, "stands")
+
+
 def test_a_piece_is_pinned_by_the_form_that_hides_it_and_the_notice_names_the_row(
     visitor: Visitor, filled: Service
 ) -> None:

@@ -230,9 +230,31 @@ def test_a_quota_that_cannot_be_met_is_told_by_what_it_asks_for(visitor: Visitor
     put(filled, kind="new", quotas=[{"filter": {"catalogs": ["tv"]}, "atLeast": 2, "of": 2}], variants=variants)
     page = visitor.get("placement", source="s", name="home")
 
-    assert "Cannot be met now: 2 of the first 2, in the catalog tv:" in words(page, "preview")
+    assert "Cannot be met now: 2 of the first 2, in the catalog tv: too few pieces fit" in words(page, "preview")
     own = visitor.fill(page, PAGE, do="show", **{"in": "own"})
-    assert "Cannot be met now: 2 of the first 2, kind is film:" in words(own, "preview")
+    assert "Cannot be met now: 2 of the first 2, kind is film: too few pieces fit" in words(own, "preview")
+
+
+def test_a_pin_that_cannot_be_met_says_why_in_words(visitor: Visitor, filled: Service) -> None:
+    with_series(filled)
+    put(filled, kind="new", filter={"category": "kind", "any": ["film"]}, pins=[{"id": "s1", "position": 1}])
+
+    page = visitor.get("placement", source="s", name="home")
+
+    assert "Cannot be met now: the pin at place 1: the piece does not meet the conditions of the row" in words(
+        page, "preview"
+    )
+
+
+def test_what_a_variant_has_no_use_for_is_told_by_the_kinds_of_the_desk(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+    page = visitor.get("placement", source="s", name="home")
+
+    told = visitor.fill(
+        page, PAGE, do="publish", **{"variants.name": "b", "variants.share": "10", "variants.blend-popularity": "0"}
+    )
+
+    assert "it is for “For a person”, “Your picks”, “More of a keyword”." in html.unescape(told.text)
 
 
 def test_a_field_without_a_value_is_told_once_the_row_is_kept(visitor: Visitor, filled: Service) -> None:

@@ -41,7 +41,14 @@ from penchant_desk.rows.stored import (
     version_of,
 )
 from penchant_desk.rows.trends import RowTrend, row_trends
-from penchant_desk.rows.words import KIND_WORDS, difference_in_words, kind_words, new_row_in_words, quota_words
+from penchant_desk.rows.words import (
+    KIND_WORDS,
+    difference_in_words,
+    kind_words,
+    new_row_in_words,
+    unmet_words,
+    used_by_words,
+)
 from penchant_desk.site import DeskPage, PageVisit, Redirect, Section, faults_of
 
 NEW: Mapping[str, Any] = {"kind": "recommendations", "rotation": 0.1, "fallback": "popular"}
@@ -310,9 +317,7 @@ class _RowPage:
             comparison=rows_of(listed.user_id or "", listed, labels, listed.user_id or STRANGER),
             cards=cards,
             fitting=made.fitting,
-            unmet=[
-                f"{_rule_words(members, listed.variant_after, each.rule)}: {each.why}" for each in listed.unmet or ()
-            ],
+            unmet=[unmet_words(members, listed.variant_after, each.rule, each.why) for each in listed.unmet or ()],
             variant=listed.variant_after,
         )
 
@@ -450,19 +455,10 @@ def _row_faults(error: ServiceError, where: str) -> list[FormFault]:
         elif pointer == where and "can be called so" in each.detail:
             found.append(FormFault(pointer="/name", detail=each.detail.partition(": ")[2]))
         elif pointer.startswith(where):
-            found.append(FormFault(pointer=pointer.removeprefix(where), detail=each.detail))
+            found.append(FormFault(pointer=pointer.removeprefix(where), detail=used_by_words(each.detail)))
         else:
             found.append(FormFault(detail=each.detail))
     return found
-
-
-def _rule_words(members: Mapping[str, Any], variant: str | None, rule: str) -> str:
-    """Return a rule of a row, or of one of its variants, by its pointer: a quota by what it asks for."""
-    key, _, number = rule.removeprefix("/").partition("/")
-    own: Mapping[str, Any] = next((each for each in members.get("variants") or () if each.get("name") == variant), {})
-    quotas = own.get("quotas", members.get("quotas")) or ()
-    is_known = key == "quotas" and number.isdecimal() and int(number) < len(quotas)
-    return quota_words(quotas[int(number)]) if is_known else rule.removeprefix("/")
 
 
 def _tag(text: str) -> str:

@@ -33,6 +33,13 @@ def kind_words(kind: str) -> RowKind:
     return KIND_WORDS.get(kind) or RowKind(f"“{kind}”", "A list that a package of the service brings.")
 
 
+def used_by_words(detail: str) -> str:
+    """Return a sentence of the interface that ends with the kinds a member is for, these as the desk calls them."""
+    head, mark, kinds = detail.partition("; it is for ")
+    names = [f"“{kind_words(each).name}”" if each in KIND_WORDS else each for each in kinds.rstrip(".").split(", ")]
+    return f"{head}{mark}{', '.join(names)}." if mark else detail
+
+
 STEPS: Mapping[str, Mapping[float, str]] = MappingProxyType(
     {
         "diversity": {0: "Best first", 0.25: "A little", 0.5: "Visibly, at hardly any loss", 0.75: "Wide", 1: "Widest"},
@@ -124,6 +131,35 @@ def _boost_words(entry: Mapping[str, Any]) -> str:
 def quota_words(entry: Mapping[str, Any]) -> str:
     """Return a quota in words."""
     return f"{entry['atLeast']} of the first {entry['of']}, {filter_words(entry['filter'])}"
+
+
+_UNMET = {
+    "too-few": "too few pieces fit",
+    "no-place": "its places are taken by other rules",
+    "list-too-short": "the list ends before it",
+    "unknown-piece": "there is no such piece",
+    "same-piece": "it is the piece of the page",
+    "blacklisted": "the piece is hidden everywhere",
+    "hidden": "the person has hidden the piece",
+    "seen": "the person knows the piece already",
+    "excluded": "the piece is hidden in this row",
+    "filter": "the piece does not meet the conditions of the row",
+    "catalog": "the piece is in no catalog of the row",
+    "window": "it is not the piece's time",
+}
+"""Why a list does not meet a rule, by the code of the interface."""
+
+
+def unmet_words(members: Mapping[str, Any], variant: str | None, rule: str, why: str) -> str:
+    """Return in words what the list of a row, or of one of its variants, does not meet, and why."""
+    key, _, number = rule.removeprefix("/").partition("/")
+    own: Mapping[str, Any] = next((each for each in members.get("variants") or () if each.get("name") == variant), {})
+    entries = own.get(key, members.get(key)) or ()
+    words = rule.removeprefix("/")
+    if key in {"quotas", "pins"} and number.isdecimal() and int(number) < len(entries):
+        entry = entries[int(number)]
+        words = quota_words(entry) if key == "quotas" else f"the pin at place {entry['position']}"
+    return f"{words}: {_UNMET.get(why, why)}"
 
 
 _RULES: Mapping[str, Callable[[Any], str]] = {"filter": filter_words, "boosts": _boost_words, "quotas": quota_words}
