@@ -26,7 +26,7 @@ def test_of_what_showed_nothing_one_sentence_is_told_and_no_rate(visitor: Visito
     page = visitor.get("results", source="s", name="home")
 
     assert page.status_code == 200
-    assert "“a” has not been shown yet. Nothing was reported as seen." in words(page, "said-1")
+    assert "“a” has not been shown yet. None of it was reported as seen." in words(page, "said-1")
     assert "0 % of what a first word takes" in words(page, "said-1")
     assert "a 0 0 0 too early to say" in words(page, "variants")
     assert "100.00%" not in page.text

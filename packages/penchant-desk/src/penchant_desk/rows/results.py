@@ -250,7 +250,7 @@ def _too_early(result: VariantResult, results: PlacementResults, today: date) ->
     days = [counted.day for each in results.variants for counted in each.days]
     if not result.shown:
         sentence = f"“{result.variant}” has not been shown yet."
-        behind = "Nothing was reported as seen. A first word takes lists that people see and take something up of."
+        behind = "None of it was reported as seen. A first word takes lists that people see and take something up of."
     else:
         sentence = f"“{result.variant}” began {'today' if not days or min(days) == str(today) else f'on {min(days)}'}."
         behind = (
