@@ -230,3 +230,21 @@ def test_a_piece_of_our_own_that_is_nested_too_deep_is_refused_by_its_row(folder
         work = run("ndjson", folder, target, skip_invalid=True)
 
         assert (work.tally.pieces, work.tally.invalid_rows) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    (
+        ("", r": it holds no object with members\."),
+        ('{\n  "id": "a"\n}', r", line 1: The line is not JSON: it ends before its end"),
+        ('{"id": "a"}{"id": "b"}', r", line 1: The line is not JSON: trailing characters at column 13\."),
+        ("<html></html>", r", line 1: The line is not JSON: invalid character at column 1\."),
+        ('[{"id": 1e400}]', r", line 1: The line is no JSON value that is accepted here\."),
+        ('[1, "a"]', r", line 1: An object is accepted\."),
+    ),
+)
+def test_a_file_without_any_object_is_refused_for_what_is_wrong(folder: Folder, content: str, problem: str) -> None:
+    folder.write("films.json", content)
+
+    with pytest.raises(Refused, match=rf"films\.json{problem} .*jq -c \. FILE > NEW\.$"):
+        folder.read("json")

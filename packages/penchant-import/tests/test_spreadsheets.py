@@ -1,5 +1,6 @@
 """Spreadsheets, as openpyxl writes them for Excel."""
 
+import contextlib
 import io
 import zipfile
 from collections.abc import Iterable
@@ -99,8 +100,54 @@ def test_one_that_unpacks_to_too_much_or_is_too_wide_is_refused(
         folder.read("spreadsheet")
 
 
-def _archive(content: bytes) -> bytes:
+@pytest.mark.parametrize("suffix", ("xlsx", "ods"))
+def test_cells_that_stand_far_off_are_refused_before_they_take_memory(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    if suffix == "xlsx":
+        save(folder, "films.xlsx", Films=[["id"], ["a"], *[[]] * 7, [*[None] * 9, "far"]])
+    else:
+        filled, blank = (f"<table:table-cell{each}/>" for each in (' office:string-value="a"', ""))
+        repeated = ' table:number-columns-repeated="9"'
+        row = f"<table:table-row>{blank.replace('/', repeated + '/')}{filled}</table:table-row>"
+        rest = '<table:table-row table:number-rows-repeated="9"><table:table-cell/></table:table-row>'
+        (folder.path / "films.ods").write_bytes(_archive((rest + row + rest).encode(), "content.xml"))
+    monkeypatch.setattr(spreadsheets, "MAX_CELLS", 99)
+
+    with pytest.raises(Refused, match="there are over 99; clear those that stand far off"):
+        folder.read("spreadsheet")
+    monkeypatch.setattr(spreadsheets, "MAX_CELLS", 100)
+    with contextlib.suppress(Refused):
+        assert folder.read("spreadsheet")
+
+
+def test_a_hidden_sheet_is_left_out_and_a_title_above_the_heading_named(folder: Folder) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["id", "cost"])
+    book.active.append(["secret", 5])
+    book.active.sheet_state = "hidden"
+    book.create_sheet("Films").append(["Films of 2026"])
+    book.save(folder.path / "films.xlsx")
+
+    with pytest.raises(
+        Refused, match=r"no column of ids in line 1; name it with --id-column\. Found are Films of 2026\.$"
+    ):
+        folder.read("spreadsheet")
+    assert folder.left_out()["films.xlsx", "sheet Sheet"] == ("it is hidden", 1, 1)
+
+
+def test_a_duration_beyond_all_days_is_said_to_be_one(folder: Folder) -> None:
+    save(folder, "films.xlsx", Films=[["id", "long"], ["a", 1e300]])
+    book = openpyxl.load_workbook(folder.path / "films.xlsx")
+    book["Films"]["B2"].number_format = "[h]:mm"
+    book.save(folder.path / "films.xlsx")
+
+    with pytest.raises(Refused, match="a duration in it is too long to be read; format its cell as a number"):
+        folder.read("spreadsheet")
+
+
+def _archive(content: bytes, name: str = "xl/workbook.xml") -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/workbook.xml", content)
+        archive.writestr(name, content)
     return packed.getvalue()

@@ -17,6 +17,7 @@ from penchant_import.report import Notes
 
 _EXACT = 1 << 53
 """From here on numbers with a fraction do not tell whole ones apart."""
+_LINES_HINT = "Write an array of objects, or one object a line, for instance by jq -c . FILE > NEW."
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -27,12 +28,19 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
 
 
 def _members(files: Files, file: InputFile) -> list[str]:
-    """Return the names of all members that objects of a file have, in the order in which they are met."""
-    names = dict[str, None]()
+    """Return the names of all members that objects of a file have, in the order in which they are met.
+
+    Raises:
+        UnreadableFile: there are too many, or none, since nothing that the file holds is an object.
+    """
+    names, problem = dict[str, None](), ""
     for entry in _objects(files, file):
         names |= dict.fromkeys(entry.values)
+        problem = problem or (f", line {entry.line}: {entry.problem}" if entry.problem else "")
         if len(names) > MAX_COLUMNS:
             raise UnreadableFile(f"{file}, line {entry.line}: more than {MAX_COLUMNS} members.")
+    if not names:
+        raise UnreadableFile(f"{file}{problem or ': it holds no object with members.'} {_LINES_HINT}")
     return list(names)
 
 

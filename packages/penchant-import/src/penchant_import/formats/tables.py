@@ -462,7 +462,9 @@ def find_column(columns: Sequence[str], chosen: str | None, role: str, first: in
 
 
 def _missing(file: InputFile, columns: Sequence[str], what: str, option: str) -> UnreadableFile:
-    hint = " If these are several columns, name what separates them with --delimiter." if len(columns) == 1 else ""
+    is_text = file.ending not in {"json", "jsonl", "ndjson", "xlsx", "xlsm", "xls", "ods", "parquet"}
+    is_one = len(columns) == 1 and is_text
+    hint = " If these are several columns, name what separates them with --delimiter." if is_one else ""
     excerpt = printable(", ".join(columns)) or "none"
     if columns and columns[0].lstrip()[:1] in ("{", "["):
         hint = " It begins as JSON does: say so with --from json."
