@@ -149,6 +149,24 @@ def test_an_erasure_reaches_a_plugin_that_is_taken_out_once_it_is_back(opening: 
     assert (noted(opening), owed(opening)) == (["ida"], [])
 
 
+def test_a_source_takes_along_what_a_plugin_kept_of_it_that_is_taken_out(opening: Opening) -> None:
+    storage = open_with(opening, PART)
+    accounts = [storage.accounts.ensure(name) for name in ("one", "two")]
+    for account, user in zip(accounts, ("kim", "lee"), strict=True):
+        done(storage, submitting(account, "a"))
+        done(storage, noting(account, user))
+    storage.close()
+
+    without = opening()
+    done(without, erasing(accounts[0], "kim"))
+    done(without, DeleteSource(account_id=accounts[0], source="s"))
+    done(without, submitting(accounts[0], "a"))
+    without.close()
+    open_with(opening, PART).close()
+
+    assert (noted(opening), owed(opening)) == (["lee"], [])
+
+
 def test_an_erasure_is_owed_to_no_table_without_rows_of_the_source_nor_to_one_that_is_gone(opening: Opening) -> None:
     storage = open_with(opening, PART)
     account = storage.accounts.ensure("one")

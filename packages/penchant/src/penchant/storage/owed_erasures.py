@@ -10,24 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    Integer,
-    MetaData,
-    Table,
-    delete,
-    insert,
-    inspect,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import delete, insert, literal, select, update
 
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import KEY_BYTES, user_key
-from penchant.storage.parts import owed_erasures, unknown_tables
+from penchant.storage.parts import owed_erasures, unknown_source_tables, unknown_tables
 from penchant.storage.schema import INTERACTIONS, sources
 from penchant.storage.secrets import ERASURES, ensure_secret, read_secret
 from penchant.storage.transaction import INTERACTIONS_LANE, SourceCommand, WriteTransaction
@@ -69,7 +56,11 @@ def owe_erasure(transaction: WriteTransaction, source: int, user_id: str) -> Seq
     They are those with rows of the source.
     """
     connection = transaction.connection
-    tables = [name for name in unknown_tables(connection, transaction.parts) if _has_rows(connection, name, source)]
+    tables = [
+        table.name
+        for table in unknown_source_tables(connection, transaction.parts)
+        if connection.execute(select(literal(1)).where(table.c.source_id == source).limit(1)).first() is not None
+    ]
     if tables:
         secret = ensure_secret(connection, transaction.database.insert, ERASURES)
         # The same each time: to repeat an erasure takes no other row.
@@ -96,15 +87,6 @@ def settlements(transactions: Transactions) -> list[SettleErasure]:
         for each in owed
         if not unknown.issuperset(each.tables.splitlines())
     ]
-
-
-def _has_rows(connection: Connection, name: str, source: int) -> bool:
-    """Return whether a table is one of sources, and has rows of this one."""
-    columns = {each["name"]: each["type"] for each in inspect(connection).get_columns(name)}
-    if not isinstance(columns.get("source_id"), Integer):
-        return False
-    table = Table(name, MetaData(), Column("source_id", BigInteger))
-    return connection.execute(select(literal(1)).where(table.c.source_id == source).limit(1)).first() is not None
 
 
 def _mask(secret: bytes, number: bytes, text: bytes) -> bytes:

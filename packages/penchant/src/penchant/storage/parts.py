@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, Column, Connection, LargeBinary, MetaData, Table, Text, inspect
+from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, MetaData, Table, Text, inspect
 
 from penchant.errors import InvalidSettings
 from penchant.hooks import packages
@@ -115,6 +115,17 @@ def unknown_tables(connection: Connection, parts: Sequence[StoragePart]) -> list
     """Return the names of tables in a database that are of no part that is installed, ascending; they are kept."""
     known = own_tables(parts).keys() | {VERSION_TABLE} | {part.version_table for part in parts}
     return sorted(set(inspect(connection).get_table_names()) - known)
+
+
+def unknown_source_tables(connection: Connection, parts: Sequence[StoragePart]) -> list[Table]:
+    """Return those of `unknown_tables` that are of sources, with the columns that say of which life of which one."""
+    found = []
+    for name in unknown_tables(connection, parts):
+        types = {each["name"]: each["type"] for each in inspect(connection).get_columns(name)}
+        if isinstance(types.get("source_id"), Integer):
+            columns = [Column(each, BigInteger) for each in ("source_id", "incarnation") if each in types]
+            found.append(Table(name, MetaData(), *columns))
+    return found
 
 
 def _names_person(column: Any) -> bool:

@@ -40,7 +40,7 @@ from penchant.storage import statements
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import source_id
-from penchant.storage.parts import tables_of
+from penchant.storage.parts import tables_of, unknown_source_tables
 from penchant.storage.schema import audit
 
 Result = TypeVar("Result")
@@ -141,8 +141,12 @@ class WriteTransaction:
 
     @property
     def emptied_tables(self) -> list[Table]:
-        """The tables of parts from which a source's rows go with it: all but those with rows of its incarnations."""
-        return [table for table in tables_of(self.parts, of_sources=True) if "incarnation" not in table.c]
+        """The tables of parts from which a source's rows go with it: all but those with rows of its incarnations.
+
+        Those of parts that are not installed, too: a source of the same name is not to find them.
+        """
+        tables = (*tables_of(self.parts, of_sources=True), *unknown_source_tables(self.connection, self.parts))
+        return [table for table in tables if "incarnation" not in table.c]
 
     def run(self, statement: Executable, **values: Any) -> Sequence[Any]:
         """Run a statement that lives as long as the process, and return its rows."""
