@@ -1,5 +1,6 @@
 """The help and the completion of the command line, tried in real shells."""
 
+import itertools
 import os
 import pty
 import re
@@ -10,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -41,6 +43,24 @@ def test_the_help_has_every_command_below_its_heading_in_whole_sentences() -> No
             assert " ".join(sentence.split()) == own
             assert own.endswith("."), name
     assert all(told(group, "--help").count("...") == 1 for group in ("keys", "keywords"))
+
+
+@pytest.mark.slow
+def test_no_option_takes_what_is_no_number() -> None:
+    ranges = {
+        (name, option.opts[0])
+        for name in places()
+        for option in getattr(commands.get_command(None, name), "params", ())  # type: ignore[arg-type]
+        if isinstance(option.type, click.FloatRange)
+    }
+    assert ("bench", "--seconds") in ranges
+    assert ("import", "--rating-scale") in ranges
+
+    for (name, option), number in itertools.product(sorted(ranges), ("nan", "inf", "-inf")):
+        done = CliRunner().invoke(commands, [name, f"{option}={number}"])
+
+        assert done.exit_code == 2, (name, option, number)
+        assert f"'{option}'" in done.output
 
 
 @pytest.mark.slow

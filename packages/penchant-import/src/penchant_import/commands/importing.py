@@ -4,6 +4,7 @@ import csv
 import difflib
 import functools
 import gc
+import math
 import os
 import re
 import sys
@@ -137,6 +138,7 @@ _OF_FORMATS = (
     click.option(
         "--rating-scale",
         type=click.FloatRange(min=0, min_open=True),
+        callback=lambda _context, _option, value: _require_finite(value),
         default=5.0,
         help="The best rating: four fifths and more are likes, two fifths and less dislikes.",
     ),
@@ -246,6 +248,13 @@ def read_arguments(host: ServiceHost | None, options: dict[str, Any], stack: Exi
     return ImportArguments(
         **same | {"format": name, "files": files, "options": used, "vocabulary": _read_vocabulary(host, options)}
     )
+
+
+def _require_finite(number: float) -> float:
+    """Return a number; NaN, which no bound holds off, and infinity are none."""
+    if not math.isfinite(number):
+        raise click.BadParameter(f"{number} is no number.")
+    return number
 
 
 def _read_vocabulary(host: ServiceHost | None, options: dict[str, Any]) -> VocabularyFile | None:

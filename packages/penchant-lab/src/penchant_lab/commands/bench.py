@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from penchant.cli.numbers import NumberRange
 from penchant.cli.options import figures_option, write_figures
 from penchant.live.segment_files import SegmentFiles
 from penchant.settings import MAX_WORKERS
@@ -41,7 +42,7 @@ from penchant_lab.bench.server import BenchTarget
     is_flag=True,
     help="Only how near each kind of request comes to a fixed answer of the same size by the same server program.",
 )
-@click.option("--seconds", type=click.FloatRange(0.5, 600), default=3.0, help="Time for each figure.")
+@click.option("--seconds", type=NumberRange(0.5, 600), default=3.0, help="Time for each figure.")
 @figures_option
 def bench(
     *,

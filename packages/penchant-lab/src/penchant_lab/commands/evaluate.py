@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penchant import __version__
+from penchant.cli.numbers import NumberRange
 from penchant.cli.options import anew_option, figures_option, new_file, processes_option, write_figures
 from penchant.cli.output import output_file
 from penchant.cli.progress import progress
@@ -75,7 +76,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
 @trial_options
 @click.option(
     "--cold",
-    type=click.FloatRange(0, 0.9),
+    type=NumberRange(0, 0.9),
     default=0.0,
     help="Share of pieces, and of people, of which everything is held out.",
 )
@@ -145,19 +146,19 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
 @click.option("--write-lists", "lists_folder", type=new_folder, help="Write the lists of our methods, a file for each.")
 @click.option(
     "--memory",
-    type=click.FloatRange(0.01, 1024),
+    type=NumberRange(0.01, 1024),
     default=trials.MEMORY_BYTES / 2**30,
     help="GiB that EASE, item-kNN and RP3beta may take in each process; they are left out where they need more.",
 )
 @click.option(
     "--diversity",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.0,
     help="The diversity of penchant's lists, as in a request.",
 )
 @click.option(
     "--calibration",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.0,
     help="The calibration of penchant's lists, as in a request.",
 )

@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from penchant.cli.numbers import NumberRange
 from penchant.cli.options import figures_option, new_file, write_figures
 from penchant.cli.output import output_file
 from penchant.cli.progress import progress
@@ -39,11 +40,11 @@ PANELS = {
     help="Who comes: real (with three likes), cold (three quarters without), n50 (real, half of the people are noise), "
     "cold30 (cold, and 30 % noise), clicks30 (real, 30 % noise, opens are all that is reported).",
 )
-@click.option("--noise", type=click.FloatRange(0, 0.9), help="Share of people who open by chance, instead of that.")
+@click.option("--noise", type=NumberRange(0, 0.9), help="Share of people who open by chance, instead of that.")
 @click.option("--known", type=click.Choice(("real", "cold")), help="Whether newcomers have likes, instead of that.")
 @click.option(
     "--rotation",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.0,
     help="What is taken off a piece each time that it was shown and passed over, as in a placement.",
 )

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from penchant.bootstrap import storage_of
+from penchant.cli.numbers import NumberRange
 from penchant.cli.options import COMMAND_LINE, head_of, json_option, processes_option
 from penchant.cli.progress import progress
 from penchant.errors import Refused
@@ -144,7 +145,7 @@ class TunedSource:
 @trial_options
 @click.option(
     "--seconds",
-    type=click.FloatRange(1, 86_400),
+    type=NumberRange(1, 86_400),
     default=tuning.SECONDS,
     help="Time after which no other settings are tried.",
 )

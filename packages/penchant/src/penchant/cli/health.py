@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
+from penchant.cli.numbers import NumberRange
 from penchant.errors import InvalidSettings
 from penchant.settings import NodeSettings, load_settings
 
@@ -25,7 +26,7 @@ MAX_ANSWER_BYTES = 64 * 1024
 @click.option("--live", is_flag=True, help="Ask only whether the process runs, whatever its database does.")
 @click.option("--host", help="Address that the service was started with, if not by its settings.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port that it was started with, likewise.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(0.1), default=TIMEOUT_S, help="Seconds to wait.")
+@click.option("--timeout", "timeout_s", type=NumberRange(0.1), default=TIMEOUT_S, help="Seconds to wait.")
 @click.option(
     "--settings",
     "settings_file",
