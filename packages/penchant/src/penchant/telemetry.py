@@ -271,17 +271,29 @@ class Metrics:
             yield registry
 
 
-class _RequestCount:
-    """What adds to the values behind the metrics of requests that were answered alike.
+class SecondsCount:
+    """What adds to the values behind a histogram with `SECONDS_BUCKETS`, its labels given.
 
     To look labelled metrics up, and to pass their checks, takes three times as long as to count.
     """
 
-    def __init__(self, requests: Counter, times: Histogram) -> None:
+    def __init__(self, times: Histogram) -> None:
         # They have these under no other name.
-        self.requests: Callable[[float], None] = requests._value.inc  # noqa: SLF001  # as above
         self.seconds: Callable[[float], None] = times._sum.inc  # noqa: SLF001  # as above
         self.buckets: Sequence[Callable[[float], None]] = [each.inc for each in times._buckets]  # noqa: SLF001  # as above
+
+    def count(self, seconds: float) -> None:
+        """Count what took so long."""
+        self.seconds(seconds)
+        self.buckets[bisect_left(SECONDS_BUCKETS, seconds)](1)
+
+
+class _RequestCount(SecondsCount):
+    """The same of requests that were answered alike, and how many they are."""
+
+    def __init__(self, requests: Counter, times: Histogram) -> None:
+        super().__init__(times)
+        self.requests: Callable[[float], None] = requests._value.inc  # noqa: SLF001  # as above
 
 
 class _FilesCollector(Collector):

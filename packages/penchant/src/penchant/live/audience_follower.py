@@ -89,9 +89,9 @@ class AudienceFollower:
     def settled(self, head: SourceHead, today: int) -> Audience | None:
         """Return the audience where it is known to have all of a head on a UTC day, ``None`` else."""
         cached = self._cache.find((head.account_id, head.name))
-        settled = None if cached is None else cached.settled_audience(head, today)
-        if cached is not None and settled is not None:
-            cached.weights.requested_at = cached.weights.confirmed_at = self._monotonic()
+        if cached is None or (settled := cached.settled_audience(head, today)) is None:
+            return None
+        cached.weights.requested_at = cached.weights.confirmed_at = self._monotonic()
         return settled
 
     async def count_likes(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:

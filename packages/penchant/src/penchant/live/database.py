@@ -10,13 +10,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from typing import Any, ParamSpec, TypeVar
 
 from penchant.errors import StorageUnavailable
 from penchant.live.admission import AccountLoads, RecentAccounts, charged
 from penchant.storage import Command, Storage
-from penchant.telemetry import Metrics
+from penchant.telemetry import Metrics, SecondsCount
 from penchant.tracing import tracing
 
 Arguments = ParamSpec("Arguments")
@@ -129,7 +129,7 @@ class AsyncStorage:
     def __init__(self, storage: Storage, metrics: Metrics) -> None:
         self.storage = storage
         self._metrics = metrics
-        self._commit_seconds = functools.cache(metrics.commit_seconds.labels)
+        self._commit_seconds = functools.cache(lambda lane: SecondsCount(metrics.commit_seconds.labels(lane)))
         self.loads = AccountLoads()
         self._threads = AccountThreads(READING_THREADS)
         # Apart, so that reads which the database leaves without an answer hold up nothing else.
@@ -246,7 +246,7 @@ class AsyncStorage:
         finally:
             if deadline is not None:
                 deadline.cancel()
-        self._commit_seconds(command.lane).observe(time.perf_counter() - started)
+        self._commit_seconds(command.lane).count(time.perf_counter() - started)
         return outcome
 
 
@@ -258,13 +258,17 @@ def _hand_over(loop: asyncio.AbstractEventLoop, done: Future[Any], waiting: asyn
 
 
 def _settle(done: Future[Any], waiting: asyncio.Future[Any]) -> None:
-    if waiting.done() or done.cancelled():
+    if waiting.done():
         return
-    error = done.exception()
-    if error is None:
-        waiting.set_result(done.result())
-    else:
+    try:
+        outcome = done.result()
+    except CancelledError:
+        # Taken back by who waited for it.
+        return
+    except Exception as error:  # noqa: BLE001  # it is theirs who wait
         waiting.set_exception(error)
+    else:
+        waiting.set_result(outcome)
 
 
 def _give_up(waiting: asyncio.Future[Any]) -> None:

@@ -58,7 +58,8 @@ class View(CatalogueView):
 
     def is_of(self, head: SourceHead) -> bool:
         """Return whether it is of the same history of the source, so that versions can be compared."""
-        return (self.head.incarnation, self.head.epoch) == (head.incarnation, head.epoch)
+        own = self.head
+        return own.incarnation == head.incarnation and own.epoch == head.epoch
 
     def has_reached(self, head: SourceHead) -> bool:
         """Return whether it has all content of a head."""

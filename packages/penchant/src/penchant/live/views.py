@@ -169,13 +169,13 @@ class Views:
         source = self._cache.find(name)
         if source is None:
             return
-        source.checked_at = self._monotonic()
+        now = source.checked_at = self._monotonic()
         view = source.view
         if head is None or (view is not None and not view.is_of(head)):
             self._cache.forget(name)
         elif view is not None and view.head.version == head.version:
             # Also where what was remembered is sent again, and the view is not asked for.
-            source.confirmed_at = source.checked_at
+            source.confirmed_at = now
 
     def forget(self, account_id: int, source: str) -> None:
         """Forget a source that was deleted; again is no error."""
@@ -205,7 +205,7 @@ class Views:
             # At once: while the database is away nothing of a history that is known to be lost may go on.
             self.observe(name, head)
             if head is None:
-                raise UnknownSource("The account has no source of this name; the first submission makes it.")
+                raise _unknown()
             if head.version >= min_version:
                 return head
             deadline = deadline or self._monotonic() + self.limits.min_version_timeout_s
@@ -223,11 +223,16 @@ class Views:
             UnknownSource: the account has no such source.
             StorageUnavailable: the database is away, for longer than reads may go on.
         """
+        name = (account_id, source)
         try:
-            return await self.head(account_id, source)
+            head = await self.heads.read(name)
         except StorageUnavailable:
-            self._stale((account_id, source), 0)
+            self._stale(name, 0)
             return None
+        self.observe(name, head)
+        if head is None:
+            raise _unknown()
+        return head
 
     async def view(
         self, account_id: int, source: str, *, min_version: int = 0, known: SourceHead | None = None
@@ -335,3 +340,7 @@ class Views:
             if self.limits.stale_reads_s and age <= self.limits.stale_reads_s:
                 return replace(cached.view, stale=True)
         raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)
+
+
+def _unknown() -> UnknownSource:
+    return UnknownSource("The account has no source of this name; the first submission makes it.")

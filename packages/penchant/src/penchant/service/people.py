@@ -109,7 +109,8 @@ class People:
     def expired(self, outcome: InteractionReceipt) -> int:
         """Return how many of the interactions that were recorded are past their retention, and count for nothing."""
         settings = decode_stored_settings(outcome.settings)
-        return sum(moment < settings.oldest_day(self.now() // DAY_MS) * DAY_MS for moment in outcome.moments)
+        oldest = settings.oldest_day(self.now() // DAY_MS) * DAY_MS
+        return sum(moment < oldest for moment in outcome.moments)
 
     async def listed(self, view: View, user_id: str, selection: InteractionSelection) -> list[StoredInteraction]:
         """Return the selected interactions of a person, newest first, all of one moment."""

@@ -65,7 +65,8 @@ class Lane:
     def __init__(self, name: str, carry_out: CarryOut, metrics: Metrics | None = None) -> None:
         self._name = name
         self._carry_out = carry_out
-        self._metrics = metrics
+        self._queue_seconds = None if metrics is None else metrics.queue_seconds.labels(name)
+        self._group_changes = None if metrics is None else metrics.group_changes.labels(name)
         self._queue: queue.Queue[_QueuedCommand | None] = queue.Queue()
         self._bytes = 0
         self._guard = threading.Lock()
@@ -110,9 +111,9 @@ class Lane:
             group = [each for each in self._gather(first) if each.future.set_running_or_notify_cancel()]
             if not group:
                 continue
-            if self._metrics is not None:
-                self._metrics.queue_seconds.labels(self._name).observe(time.monotonic() - first.queued_at)
-                self._metrics.group_changes.labels(self._name).observe(len(group))
+            if self._queue_seconds is not None and self._group_changes is not None:
+                self._queue_seconds.observe(time.monotonic() - first.queued_at)
+                self._group_changes.observe(len(group))
             try:
                 with tracing.span("commit") as tell:
                     tell({"penchant.lane": self._name, "penchant.changes": len(group)})

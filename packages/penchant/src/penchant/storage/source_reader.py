@@ -62,9 +62,9 @@ def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead
     """Return the head in a row of `statements.HEAD`; ``None`` for a deleted source or another one's row."""
     # The columns of a `SourceHead` are the first eleven; the twelfth says whether the source is deleted. The name is
     # compared, since two names may have the same number.
-    if row is None or row[11] or (row[1], row[2]) != (account_id, name):
+    if row is None or row[11] or row[1] != account_id or row[2] != name:
         return None
-    return SourceHead(*row[:11])
+    return tuple.__new__(SourceHead, row[:11])
 
 
 def rules_of(row: Any) -> KeywordRules:

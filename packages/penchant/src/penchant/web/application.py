@@ -12,7 +12,7 @@ before anything of them is looked at.
 import asyncio
 import functools
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
 
@@ -189,16 +189,22 @@ class Application:
 
     async def _answer(self, exchange: RequestExchange) -> None:
         """Answer a request that was let in, count it, and take in what is left of its body."""
-        with tracing.span("request", exchange.headers) as tell:
-            try:
-                await exchange.answer_by(self._route(exchange), self._base_path)
-            finally:
-                # Whatever happened: it gives memory back, and the count of an answer that was not given.
-                exchange.end()
-                if tracing.collects:
-                    tell(exchange.attributes())
+        try:
+            answering = exchange.answer_by(self._route(exchange), self._base_path)
+            await (self._traced(exchange, answering) if tracing.collects else answering)
+        finally:
+            # Whatever happened: it gives memory back, and the count of an answer that was not given.
+            exchange.end()
         # Last, when the answer is out and the request has given back what it took.
         await exchange.linger()
+
+    @staticmethod
+    async def _traced(exchange: RequestExchange, answering: Awaitable[None]) -> None:
+        with tracing.span("request", exchange.headers) as tell:
+            try:
+                await answering
+            finally:
+                tell(exchange.attributes())
 
     async def _route(self, exchange: RequestExchange) -> None:
         """Let the resource of a request's path answer it.

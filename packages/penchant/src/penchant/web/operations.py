@@ -72,12 +72,14 @@ def keys_of(scope: RequestScope) -> list[str]:
     The query counts where there is no header, for pages that can set none. A query that cannot be read has none.
     """
     headers = headers_of(scope)
-    keys = headers.getlist(KEY_HEADER)
     # No route has these segments but that of agents, whatever stands before them.
     if _AGENTS in scope["raw_path"]:
         return bearer_keys(headers)
-    if keys or _KEY_QUERY not in scope["query_string"]:
-        return keys
+    key = headers.first.get(RAW_KEY_HEADER)
+    if key is not None:
+        return headers.getlist(KEY_HEADER) if headers.has_repeated else [key.decode("latin-1")]
+    if _KEY_QUERY not in scope["query_string"]:
+        return []
     with contextlib.suppress(MalformedPath):
         return parse_query(scope["query_string"]).values(KEY_PARAMETER)
     return []

@@ -98,7 +98,7 @@ async def record_interaction(call: Call) -> Answer:
     people = call.services.people
     outcome = await people.record(call.access, call.source, [new], looks_up=True)
     answer = msgspec.structs.asdict(_answer(call.source, outcome.interactions[0]))
-    recorded = RecordedInteraction[str](**answer, stored=not outcome.unstored)
+    recorded: RecordedInteraction[str] = RecordedInteraction(**answer, stored=not outcome.unstored)
     # What counts for nothing, as yet or for good, is answered as what counts: so that it can be seen.
     unseen = {"unknown-content": people.is_unknown(outcome), "expired": people.expired(outcome) > 0}
     told = {f"x-penchant-{name}": "true" for name, is_so in unseen.items() if is_so}

@@ -66,8 +66,8 @@ async def find_answer(call: Call) -> SentAnswer | None:
     Raises:
         PenchantError: what the handler would raise for want of the view, the person or what people like.
     """
-    place, head = place_of(call), None if call.caller is None else call.caller.head
-    if place is None or head is None:
+    # Without a head the database is away.
+    if call.caller is None or (head := call.caller.head) is None or (place := place_of(call, head)) is None:
         return None
     lists = call.services.lists
     if call.operation.personal:
@@ -111,26 +111,15 @@ async def _find_personal(
 
 def keep_answer(call: Call, version: int, basis: AnswerBasis, sent: SentAnswer) -> None:
     """Keep an answer for who asks the same again."""
-    place = place_of(call)
-    if place is not None:
-        call.services.lists.answers.keep(place, version, basis, sent, sent.nbytes + len(call.raw_query))
+    if call.caller is None or (head := call.caller.head) is None or (place := place_of(call, head)) is None:
+        return
+    call.services.lists.answers.keep(place, version, basis, sent, sent.nbytes + len(call.raw_query))
 
 
-def place_of(call: Call) -> Hashable | None:
+def place_of(call: Call, head: SourceHead) -> Hashable | None:
     """Return where the answer to a request is kept: what it says, and what its key may see; ``None`` for nowhere."""
-    # Without a head the database is away.
-    caller, exchange = call.caller, call.exchange
-    head, query, headers = (
-        None if caller is None else caller.head,
-        exchange.scope["query_string"],
-        exchange.headers.first,
-    )
-    if (
-        caller is None
-        or head is None
-        or (query and any(each in query for each in _ONCE))
-        or _MIN_AUDIENCE_VERSION in headers
-    ):
+    query, headers = call.raw_query, call.exchange.headers.first
+    if (query and any(each in query for each in _ONCE)) or _MIN_AUDIENCE_VERSION in headers:
         return None
     if _MIN_VERSION in headers:
         least = None
@@ -138,5 +127,5 @@ def place_of(call: Call) -> Hashable | None:
             least = call.min_version()
         if least is None or least > head.version:
             return None
-    piece_id, sees = call.path.get("contentID"), caller.access.sees
-    return (head.source_id, head.incarnation, head.epoch, call.operation.name, piece_id, query, sees)
+    piece_id = call.path.get("contentID")
+    return (head.source_id, head.incarnation, head.epoch, call.operation.name, piece_id, query, call.access.sees)
