@@ -270,13 +270,12 @@ class Admission:
 
     def _turn(self) -> None:
         """Begin the next requests: once in each turn of the event loop, while there are any."""
-        now = self._monotonic()
+        now, begun, arrived = self._monotonic(), self._begun, self._arrived
         # A turn without a start says nothing of what a start costs.
-        if self._begun:
-            share = self._begun / MEMORY
-            self._start_s += min(1.0, share) * ((now - self._turned_at) / self._begun - self._start_s)
+        if begun:
+            self._start_s += min(1.0, begun / MEMORY) * ((now - self._turned_at) / begun - self._start_s)
         self._turned_at = now
-        arrived, self._begun, self._arrived = self._arrived, 0, 0
+        self._begun = self._arrived = 0
         if not self._waiting:
             self._is_turning = False
             return

@@ -96,10 +96,10 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the start and stop of the process."""
-        if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
-        elif scope["type"] == "http":
+        if scope["type"] == "http":
             await self._entrance(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
 
     def _adopt(self, settings: NodeSettings) -> None:
         """Have pages let in of the origins that settings name, if any."""
@@ -133,10 +133,11 @@ class Application:
         services = self._opened_services()
         exchange = RequestExchange(scope, services, receive, send, self._compression)
         path: bytes = scope["raw_path"]
-        if path.startswith(self._health):
+        is_own = path.startswith(self._own)
+        if is_own and path.startswith(self._health):
             await self._answer(exchange)
             return
-        is_own, keys = path.startswith(self._own), keys_of(scope)
+        keys = keys_of(scope)
         # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
         accepted = services.access.accepted(keys[0]) if keys else None
         account = None if accepted is None else accepted[1].account_id

@@ -11,6 +11,7 @@ What a part passes, with the bounds that are looked at on the way:
 import asyncio
 import codecs
 import contextlib
+import functools
 import zlib
 from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from starlette.types import Message, Receive, Scope
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
 from penchant.live.database import give_way
 from penchant.settings import NodeSettings
+from penchant.web.compression import MAX_REMEMBERED_LENGTH
 from penchant.web.query import headers_of
 
 JSON = "application/json"
@@ -64,7 +66,13 @@ def media_type(headers: Headers) -> str:
     Raises:
         UnsupportedMediaType: a charset other than UTF-8.
     """
-    name, _, parameters = headers.get("content-type", "").partition(";")
+    text = headers.get("content-type", "")
+    return _media_type(text) if len(text) <= MAX_REMEMBERED_LENGTH else _media_type.__wrapped__(text)
+
+
+@functools.lru_cache(maxsize=256)
+def _media_type(text: str) -> str:
+    name, _, parameters = text.partition(";")
     for parameter in parameters.split(";"):
         key, _, value = parameter.partition("=")
         if key.strip().lower() == "charset" and value.strip().strip('"').lower() not in _ACCEPTED_CHARSETS:
@@ -171,7 +179,10 @@ class BodyReceiver:
 
 
 def _is_gzip(headers: Headers) -> bool:
-    encoding = headers.get("content-encoding", "").strip().lower()
+    given = headers.get("content-encoding")
+    if given is None:
+        return False
+    encoding = given.strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip"}:
         raise UnsupportedMediaType(f"Found the content encoding {encoding[:40]!r}; accepted is gzip or none.")
     return encoding in {"gzip", "x-gzip"}

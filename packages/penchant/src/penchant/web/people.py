@@ -8,7 +8,7 @@ import msgspec
 from penchant.errors import invalid_parameter
 from penchant.hooks import packages
 from penchant.model import Feature, NewInteraction, Scope
-from penchant.service.people import InteractionSelection, TakenBack
+from penchant.service.people import InteractionSelection, People, TakenBack
 from penchant.storage import InteractionReceipt, PeopleChange, SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.content import EMPTY_LIST
@@ -84,25 +84,26 @@ def _versions(outcome: InteractionReceipt | PeopleChange) -> dict[str, str]:
 )
 async def record_interaction(call: Call) -> Answer:
     """Record an interaction."""
-    values = call.values()
-    user_id = call.path["userID"]
+    values, path, people = call.values().known, call.path, call.services.people
     new = NewInteraction(
-        user_id=user_id,
-        type=_type(call.path["type"]),
-        piece_id=call.path["contentID"],
-        occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
+        user_id=path["userID"],
+        type=_type(path["type"]),
+        piece_id=path["contentID"],
+        occurred_at=_timestamp(values["timestamp"], people),
         event_id=values["event-id"],
         shown_in=None if values["list"] is None else await _named_list(call, values["list"]),
         portion=values["value"],
     )
-    people = call.services.people
     outcome = await people.record(call.access, call.source, [new], looks_up=True)
     answer = msgspec.structs.asdict(_answer(call.source, outcome.interactions[0]))
     recorded: RecordedInteraction[str] = RecordedInteraction(**answer, stored=not outcome.unstored)
     # What counts for nothing, as yet or for good, is answered as what counts: so that it can be seen.
-    unseen = {"unknown-content": people.is_unknown(outcome), "expired": people.expired(outcome) > 0}
-    told = {f"x-penchant-{name}": "true" for name, is_so in unseen.items() if is_so}
-    return Answer(body=encode(recorded), headers=_versions(outcome) | told)
+    headers = _versions(outcome)
+    if people.is_unknown(outcome):
+        headers["x-penchant-unknown-content"] = "true"
+    if people.expired(outcome):
+        headers["x-penchant-expired"] = "true"
+    return Answer(body=encode(recorded), headers=headers)
 
 
 @PEOPLE.operation(
@@ -125,7 +126,7 @@ async def take_back(call: Call) -> Answer:
         type=_type(call.path["type"]),
         piece_id=call.path["contentID"],
         event_id=values["event-id"],
-        occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
+        occurred_at=_timestamp(values["timestamp"], call.services.people),
     )
     outcome = await call.services.people.take_back(call.access, call.source, chosen)
     return Answer(body=encode(Removal(removed=outcome.deleted)), headers=_versions(outcome))
@@ -151,11 +152,11 @@ def _type(text: str) -> InteractionType:
         raise invalid_parameter("type", str(error)) from error
 
 
-def _timestamp(text: str | None, now: int) -> int | None:
+def _timestamp(text: str | None, people: People) -> int | None:
     if text is None:
         return None
     try:
-        return parse_interaction_timestamp(text, now)
+        return parse_interaction_timestamp(text, people.now())
     except ValueError as error:
         raise invalid_parameter("timestamp", str(error)) from error
 

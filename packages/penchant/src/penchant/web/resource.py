@@ -160,10 +160,9 @@ class CheckedOperation:
         if exchange.access is None:
             if access.has_rate:
                 await count_request(exchange, access)
+                services.access.require_origin(access, exchange.headers.get("origin"))
             else:
                 services.database.serve(access.account_id)
-            if access.is_browser:
-                services.access.require_origin(access, exchange.headers.get("origin"))
         # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
         if operation.counted:
             exchange.counted(await services.usage.reserve(access))
