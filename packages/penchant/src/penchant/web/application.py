@@ -175,7 +175,8 @@ class Application:
         await exchange.send_whole(status_of(error), headers, b"" if exchange.method == "HEAD" else body)
         exchange.services.metrics.problems.labels(error.code).inc()
         exchange.end()
-        await exchange.linger()
+        if exchange.body is not None:
+            await exchange.body.linger()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a part of a request that was let in."""
@@ -197,7 +198,8 @@ class Application:
             # Whatever happened: it gives memory back, and the count of an answer that was not given.
             exchange.end()
         # Last, when the answer is out and the request has given back what it took.
-        await exchange.linger()
+        if exchange.body is not None:
+            await exchange.body.linger()
 
     @staticmethod
     async def _traced(exchange: RequestExchange, answering: Awaitable[None]) -> None:

@@ -82,7 +82,7 @@ class RequestExchange:
     what its key grants, by when that was looked up; ``access`` who was let in already, where a request is part of
     another one, and ``reading`` who reads there, where that one may do more; ``challenge`` what a refusal of the key
     says it wants; ``view`` the source as it was found on the way to the handler; ``values`` those of the query's
-    parameters, once they were read.
+    parameters, once they were read; ``body`` what takes in the body, where there may be one.
     """
 
     template = NO_ROUTE
@@ -109,8 +109,8 @@ class RequestExchange:
         self.scope = scope
         self.services = services
         self.headers = headers_of(scope)
-        self._body = BodyReceiver(receive) if announces_body(scope) else None
-        self.receive: Receive = self._body or receive
+        self.body = BodyReceiver(receive) if announces_body(scope) else None
+        self.receive: Receive = self.body or receive
         self.method: str = scope["method"]
         self.request_id = request_id_of(self.headers.first.get(REQUEST_ID_HEADER))
         request_id.set(self.request_id)
@@ -267,11 +267,6 @@ class RequestExchange:
             self.services.admission.give(self._body_bytes)
         seconds = time.perf_counter() - self._started
         note_request(self.services, self.method, self.template, self.status, seconds)
-
-    async def linger(self) -> None:
-        """Take in what is left of the body, when the answer is out and what the request took is given back."""
-        if self._body is not None:
-            await self._body.linger()
 
     def is_secure(self) -> bool:
         """Return whether the request came over TLS, to us or to a trusted proxy."""

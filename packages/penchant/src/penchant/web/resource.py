@@ -8,7 +8,7 @@ shape, pieces) depends on the operation, whose handler checks it.
 import asyncio
 import contextlib
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from operator import methodcaller
 from urllib.parse import quote
 
@@ -71,8 +71,8 @@ class Resource:
             allowed.insert(allowed.index("GET") + 1, "HEAD")
         self._allow = ", ".join(allowed)
 
-    async def answer(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> None:
-        """Answer a request whose decoded path parameters and query these are.
+    def answer(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> Awaitable[None]:
+        """Return what answers a request whose decoded path parameters and query these are, and raises as this does.
 
         Raises:
             PenchantError: it cannot be answered; nothing is sent yet.
@@ -81,7 +81,7 @@ class Resource:
         checked = self._operations.get(exchange.method)
         if checked is None:
             raise WrongMethod(f"This address takes {self._allow}.", allow=self._allow)
-        await checked.answer(exchange, path, query)
+        return checked.answer(exchange, path, query)
 
 
 async def _send_again(call: Call, found: SentAnswer) -> None:
