@@ -6,4 +6,4 @@ A range is done by a pure function of the plan's files and of where the range be
 does it, nor how often: the output is the same bytes.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from penchant_engine.recommender import Recommender
     from penchant_engine.records import ListedPiece, Obstacle, PieceList, PieceRank
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Blend",
     "Catalogue",

@@ -3,4 +3,4 @@
 A module of `penchant_import.formats` turns rows into drafts and knows no service; everything else knows no format.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

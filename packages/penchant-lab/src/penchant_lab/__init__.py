@@ -3,4 +3,4 @@
 Modules but for the commands open no file and no database: whoever calls them reads the history and shows the report.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,3 +1,3 @@
 """Rows of a page: placements with rules, variants and results, what was seen of them, and drafts of changes."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,3 +1,3 @@
 """penchant: a content recommendation service that people run themselves."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
