@@ -151,3 +151,16 @@ def _archive(content: bytes, name: str = "xl/workbook.xml") -> bytes:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, content)
     return packed.getvalue()
+
+
+def test_days_before_1900_are_left_out_as_no_reader_tells_them(folder: Folder) -> None:
+    days = [date(1895, 6, 1), date(1899, 12, 31), date(1900, 1, 1), date(1900, 2, 28), date(1900, 3, 1), "1895-06-01"]
+    save(folder, "films.xlsx", Films=[["id", "out"], *([str(number), day] for number, day in enumerate(days))])
+
+    extras = [piece["extras"] for piece in folder.read("spreadsheet")]
+
+    assert extras[:2] == [{}, {}]
+    assert [each["out"] for each in extras[2:]] == ["1900-01-01", "1900-02-28", "1900-03-01", "1895-06-01"]
+    reason, count, line = folder.left_out()["films.xlsx", "out"]
+    assert (count, line) == (2, 2)
+    assert "a day before 1900" in reason

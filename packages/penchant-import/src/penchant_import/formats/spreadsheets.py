@@ -38,6 +38,10 @@ _TIMES = re.compile(rb"""number-(?:rows|columns)-repeated=["']([0-9]{1,9})["']""
 """Rows and cells of LibreOffice, and how often each of them is repeated."""
 
 
+_MIDNIGHT = time.min.isoformat()
+_EARLY_REASON = "midnight, or a day before 1900, which sheets do not tell apart; write such days as texts"
+
+
 class _Sheet(NamedTuple):
     """A sheet: the names of its columns, the rows below these, and in which row, from 1, the first of them stands."""
 
@@ -50,7 +54,7 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of spreadsheets of pieces, then those of interactions."""
     sheets = {file: _open_sheet(files, file, notes) for file in files.select(*ENDINGS)}
     columns = {file: sheet.columns for file, sheet in sheets.items()}
-    yield from read_tables(columns, lambda table: _rows(sheets.pop(table.file)), options, notes)
+    yield from read_tables(columns, lambda table: _rows(sheets.pop(table.file), table.file, notes), options, notes)
 
 
 def _open_sheet(files: Files, file: InputFile, notes: Notes) -> _Sheet:
@@ -147,12 +151,15 @@ def _table_of(rows: list[list[Any]]) -> _Sheet:
     return _Sheet(number_duplicates(names), rows[place + 1 :], place + 2)
 
 
-def _rows(sheet: _Sheet) -> Iterator[TableRow]:
+def _rows(sheet: _Sheet, file: InputFile, notes: Notes) -> Iterator[TableRow]:
     width = len(sheet.columns)
     for number, row in enumerate(sheet.rows, start=sheet.first):
         if not _is_filled(row):
             continue
         values = dict(zip(sheet.columns, map(_plain, row[:width]), strict=False))
+        for column in [name for name, value in values.items() if value == _MIDNIGHT]:
+            notes.left_out(file.name, column, _EARLY_REASON, number)
+            values[column] = ""
         problem = f"Found more than {width} columns." if _is_filled(row[width:]) else None
         yield TableRow(number, dict.fromkeys(sheet.columns, "") | values, problem)
 
