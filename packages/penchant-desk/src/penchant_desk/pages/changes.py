@@ -16,11 +16,11 @@ from penchant_desk.moments import in_utc
 from penchant_desk.pages.versions import steering_words
 from penchant_desk.pieces import MAX_READ, PieceTile, labels_of, piece_tiles
 from penchant_desk.problems import invalid
-from penchant_desk.rows.stored import list_rows, list_versions, or_none
+from penchant_desk.rows.stored import list_versions, or_none, titles_of_rows
 from penchant_desk.rows.versions import changes_by_version
 from penchant_desk.site import DeskPage, PageVisit
 
-SHOWN = 100
+PAGE = 100
 """Changes of a page."""
 MAX_ROWS = 10
 """Rows whose versions a page reads, to say what was changed of them."""
@@ -75,7 +75,7 @@ async def changes(visit: PageVisit) -> DeskPage:
     source, before = visit.source, visit.text("before") or None
     settings, log = await visit.ask(
         operations.get_settings(source),
-        operations.source_audit(source, limit=SHOWN, before=before),
+        operations.source_audit(source, limit=PAGE, before=before),
     )
     drafts = await list_drafts(visit)
     zone, day = visit.zone(settings.time_zone), visit.text("since")
@@ -83,7 +83,7 @@ async def changes(visit: PageVisit) -> DeskPage:
     entries = [each for each in log.entries if since is None or each.recorded_at >= since]
     ids = [name_in(source, each) for each in entries if each.action in PIECE_CHANGES]
     rows, lists, cards, labels, versions = await asyncio.gather(
-        _titles_of_rows(visit),
+        titles_of_rows(visit),
         steered_lists(visit),
         piece_tiles(visit, settings, ids),
         named_in(visit, entries),
@@ -108,13 +108,6 @@ def _beginning(day: str, zone: tzinfo) -> datetime | None:
         return in_utc(datetime.fromisoformat(day), zone) if day else None
     except (ValueError, OverflowError):
         raise invalid("Found no day; one such as 2026-01-31 is accepted.") from None
-
-
-async def _titles_of_rows(visit: PageVisit) -> Mapping[str, str]:
-    if not visit.may("placements"):
-        return {}
-    found = (await visit.client.send(list_rows(visit.source)))["placements"]
-    return {each["name"]: each["placement"].get("title") or each["name"] for each in found}
 
 
 async def steered_lists(visit: PageVisit) -> Mapping[str, Collection[str]]:

@@ -24,6 +24,7 @@ from penchant_desk.people import suggested_people
 from penchant_desk.pieces import PieceTile, offered_titles, piece_tiles
 from penchant_desk.problems import invalid
 from penchant_desk.reasons import ReasonedList, list_values
+from penchant_desk.rows.stored import titles_of_rows
 from penchant_desk.site import OF_PEOPLE, DeskPage, PageVisit, Redirect, Section, missing_feature, section
 
 MAX_TAKE = 30
@@ -290,7 +291,7 @@ async def _shown(visit: PageVisit, settings: Settings, impressions: Sequence[Exp
         if len(found) == MAX_LISTS:
             break
     titles, tiles = await asyncio.gather(
-        _titles_of_rows(visit), piece_tiles(visit, settings, [piece_id for *_, opened in found for piece_id in opened])
+        titles_of_rows(visit), piece_tiles(visit, settings, [piece_id for *_, opened in found for piece_id in opened])
     )
     return [
         SeenRow(
@@ -303,14 +304,6 @@ async def _shown(visit: PageVisit, settings: Settings, impressions: Sequence[Exp
         )
         for placement, variant, made_at, count, opened in found
     ]
-
-
-async def _titles_of_rows(visit: PageVisit) -> Mapping[str, str]:
-    """Return what rows are called; nothing where the plan has none."""
-    if not visit.may("placements"):
-        return {}
-    listing = await visit.client.send(operations.list_placements(visit.source))
-    return {each.name: each.placement.title or each.name for each in listing.placements}
 
 
 async def _preferences(

@@ -27,6 +27,14 @@ def put_row(source: str, name: str, members: RowMembers) -> Request[Any]:
     return request_of("PUT", "/{source}/placements/{name}", JSON, source, name, body=encode(members))
 
 
+async def titles_of_rows(visit: PageVisit) -> Mapping[str, str]:
+    """Return what rows are called, by their names; nothing where the plan has none."""
+    if not visit.may("placements"):
+        return {}
+    listing = await visit.client.send(list_rows(visit.source))
+    return {each["name"]: each["placement"].get("title") or each["name"] for each in listing["placements"]}
+
+
 async def rows_and_settings(visit: PageVisit) -> tuple[dict[str, Any], Settings]:
     """Return the rows in force by their names, each as a version, and the settings of the source."""
     listing, settings = await visit.ask(list_rows(visit.source), operations.get_settings(visit.source))
