@@ -19,7 +19,7 @@ from penchant.model import EncodedPiece
 from penchant.settings import METRICS_VARIABLE, count_alone
 from penchant.storage import Command, SubmitPieces, open_storage
 from penchant.storage.group_commit import Lane
-from penchant.telemetry import Metrics
+from penchant.telemetry import SECONDS_BUCKETS, Metrics, SecondsCount
 from serving import Service
 
 
@@ -100,6 +100,26 @@ def test_a_request_is_measured_where_it_went(service: Service) -> None:
     assert counted['penchant_problems_total{code="unauthenticated"}'] == 1
 
 
+def test_seconds_are_counted_as_the_library_would() -> None:
+    times = Metrics().commit_seconds
+    counting = SecondsCount(times.labels("ours"))
+
+    for seconds in (0.0, *SECONDS_BUCKETS, *(each * 1.01 for each in SECONDS_BUCKETS)):
+        counting.count(seconds)
+        times.labels("theirs").observe(seconds)
+
+    def counted(lane: str) -> dict[str, float]:
+        samples = [sample for metric in times.collect() for sample in metric.samples if sample.labels["lane"] == lane]
+        return {
+            f"{sample.name} {sample.labels.get('le')}": sample.value
+            for sample in samples
+            if "created" not in sample.name
+        }
+
+    assert len(counted("ours")) > len(SECONDS_BUCKETS)
+    assert counted("ours") == counted("theirs")
+
+
 def test_a_process_that_is_to_count_alone_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(METRICS_VARIABLE, "somewhere")
 
@@ -113,7 +133,7 @@ def test_what_ended_processes_counted_stays_in_one_set_of_files(tmp_path: Path) 
     program = """
 import sys
 from pathlib import Path
-from penchant.telemetry import Metrics
+from penchant.telemetry import SECONDS_BUCKETS, Metrics, SecondsCount
 metrics = Metrics(Path(sys.argv[1]))
 metrics.requests.labels("/{source}", "GET", "200").inc()
 metrics.loaded_sources.set(5)
