@@ -116,6 +116,8 @@ RECORD_HOMES += dict.fromkeys(sys.modules[each.handler.__module__] for each in O
 """Where records of the service are."""
 NAMED_VALUES = {each.__name__: each for each in (InteractionType, Scope)}
 """Values of the service that have a name in the client, too."""
+OPEN = {"PlacementKind"}
+"""Names of things that packages bring more of: texts in the client, which reads whatever a service has."""
 BASES = {
     "AuditLog": "PagedRecord",
     "DraftMembers": "RowRecord",
@@ -356,7 +358,7 @@ def records() -> str:
 
 def _add_record(kind: type, ordered: dict[type, str]) -> None:
     """Add the text of a record, behind those of all that it consists of."""
-    if kind in ordered or kind in {Record, msgspec.Struct}:
+    if kind in ordered or kind in {Record, msgspec.Struct} or kind.__name__ in OPEN:
         return
     if issubclass(kind, enum.Enum):
         first = (inspect.getdoc(kind) or "").partition("\n\n")[0]
@@ -420,7 +422,8 @@ def _spelt(kind: Any) -> str:
         return f"{origin.__name__}[{', '.join(map(_spelt, parts))}]"
     if kind is Ellipsis or kind is type(None):
         return "..." if kind is Ellipsis else "None"
-    return "datetime" if isinstance(kind, TypeVar) else str((origin or kind).__name__)
+    name = "datetime" if isinstance(kind, TypeVar) else str((origin or kind).__name__)
+    return "str" if name in OPEN else name
 
 
 def _default(field: msgspec.structs.FieldInfo, *, is_camel: bool) -> str:

@@ -8,11 +8,13 @@ import pytest
 
 from acceptance.servers import Server
 from penchant.service.lists.kinds import KINDS
+from penchant_client import Client
 from penchant_rows.model import PlacementKind
 from penchant_rows.service.kinds import SEEDED_KINDS
 from visitors import Visitor
 
 SAMPLE = Path(__file__).parent / "sample"
+PAGES = ("desk", "placements", "card", "front")
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "placements.md"
 
 
@@ -102,7 +104,7 @@ def test_a_placement_of_a_kind_that_is_gone_is_read_and_says_so(
             client.get(f"/s/placements/first{each}").status_code for each in ("/card", "/results", "/versions")
         ]
         visitor = Visitor(server, key)
-        shown = {each: visitor.get(each, source="s", name="first").status_code for each in ("desk", "placements")}
+        shown = {each: visitor.get(each, source="s", name="first").status_code for each in PAGES}
         opened = visitor.get("placement", source="s", name="first").text
 
         assert client.get("/s/placements/first").json() == {"title": "First", "kind": "oldest"}
@@ -116,5 +118,13 @@ def test_a_placement_of_a_kind_that_is_gone_is_read_and_says_so(
         )
         assert client.get("/s/placements/other/list").status_code == 200
         assert described == [200, 200, 200]
-        assert shown == {"desk": 200, "placements": 200}
+        assert shown == dict.fromkeys(PAGES, 200)
         assert 'value="oldest" checked' in opened
+
+
+def test_the_client_reads_lists_and_cards_of_the_kind(server: Server) -> None:
+    with Client(server.url, server.key) as client:
+        listed, card = client.placement_list("s", "first"), client.placement_card("s", "first")
+        (of_page,) = client.page_lists("s", [{"placement": "first"}]).lists
+
+    assert [listed.kind, of_page.kind, card.kind] == ["oldest"] * 3

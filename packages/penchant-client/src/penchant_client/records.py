@@ -950,19 +950,6 @@ class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=
     after: str | None = None
 
 
-class PlacementKind(StrEnum):
-    """The lists that a placement can show, each of which has an address of its own as well."""
-
-    SIMILAR = "similar"
-    RECOMMENDATIONS = "recommendations"
-    POPULAR = "popular"
-    NEW = "new"
-    AGAIN = "again"
-    PICKS = "picks"
-    BECAUSE = "because"
-    KEYWORD = "keyword"
-
-
 class ListSeed(Record, frozen=True, kw_only=True, rename="camel"):
     """What a list is about: a piece that the person likes (with `include=label` its label), or a category's keyword."""
 
@@ -1000,7 +987,7 @@ class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
 
     placement: str
     variant: str | UnsetType = UNSET
-    kind: PlacementKind | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
     content_id: str | None
     seed: ListSeed | UnsetType = UNSET
     since: str | UnsetType = UNSET
@@ -1125,7 +1112,7 @@ class PlacementCard(Record, frozen=True, kw_only=True, rename="camel"):
     placement: str
     title: str | UnsetType = UNSET
     purpose: str | UnsetType = UNSET
-    kind: PlacementKind
+    kind: str
     since: datetime
     changed_at: datetime
     counts: list[CardPart]
@@ -1156,7 +1143,7 @@ class PlacementResult(PagedRecord, frozen=True, kw_only=True, rename="camel"):
 
     placement: str
     variant: str
-    kind: PlacementKind
+    kind: str
     user_id: str | None
     content_id: str | None
     seed: ListSeed | UnsetType = UNSET
