@@ -101,10 +101,10 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
 
 
 @contextmanager
-def forking(told: Connection) -> Iterator[None]:
-    """Have what is told built by a process that has opened nothing."""
+def forking(tasks: Connection) -> Iterator[None]:
+    """Have what is sent built by a process that has opened nothing."""
     never, _kept = multiprocessing.Pipe()
-    process = multiprocessing.get_context("fork").Process(target=fork_builds, args=(told, (never,)))
+    process = multiprocessing.get_context("fork").Process(target=fork_builds, args=(tasks, (never,)))
     process.start()
     yield
     process.kill()
@@ -113,9 +113,9 @@ def forking(told: Connection) -> Iterator[None]:
 
 @pytest.mark.slow
 def test_a_source_that_is_deleted_meanwhile_is_no_fault_of_what_builds(settings: NodeSettings) -> None:
-    told, telling = multiprocessing.Pipe()
-    build = functools.partial(build_apart, telling, CurrentSettings(settings))
-    with forking(told), shared_metrics(settings), closing(storage_of(settings)) as storage:
+    tasks, of_builder = multiprocessing.Pipe()
+    build = functools.partial(build_apart, of_builder, CurrentSettings(settings))
+    with forking(tasks), shared_metrics(settings), closing(storage_of(settings)) as storage:
         account, piece = storage.accounts.ensure("one"), EncodedPiece(id="a", body=b'{"id":"a","categories":{}}')
         storage.submit(SubmitPieces(account_id=account, source="s", pieces=[piece])).result()
         (head,) = storage.sources.read_heads([(account, "s")])

@@ -121,11 +121,11 @@ def run_helper(settings: NodeSettings, parent: int, listening: socket.socket) ->
     uvloop.run(serve())
 
 
-def run_builder(settings: NodeSettings, parent: int, telling: Connection) -> None:
+def run_builder(settings: NodeSettings, parent: int, tasks: Connection) -> None:
     """Build the files of the index until this process is ended; what a builder process runs, behind those that answer.
 
     Compiling and building are done by processes of their own, which take their memory with them when they end:
-    `fork_builds` at the other end of ``telling`` has files built.
+    `fork_builds` at the other end of ``tasks`` has files built.
     """
     os.nice(BUILDER_NICENESS)
     if not are_compiled(kernel_folder(settings)):
@@ -137,13 +137,13 @@ def run_builder(settings: NodeSettings, parent: int, telling: Connection) -> Non
     with contextlib.closing(storage_of(settings)) as storage:
         current = start_child(settings, parent)
         metrics = process_metrics()
-        builders = builders_of(storage, settings, metrics, functools.partial(build_apart, telling, current))
+        builders = builders_of(storage, settings, metrics, functools.partial(build_apart, tasks, current))
         lock = builder_lock(data_folder(settings))
         build_for_ever([*builders.values()], lock, metrics, storage.upkeep.change_marks)
 
 
 def build_apart(
-    telling: Connection, current: CurrentSettings, kind: str, head: SourceHead, published: PublishedFile | None
+    tasks: Connection, current: CurrentSettings, kind: str, head: SourceHead, published: PublishedFile | None
 ) -> None:
     """Have `fork_builds` build a file; a `BuildKind` from ``kind`` on.
 
@@ -151,8 +151,8 @@ def build_apart(
         UnknownSource: the source was deleted meanwhile.
         ChildProcessError: what built it failed.
     """
-    telling.send((current.now, kind, head, published))
-    ended: int = telling.recv()
+    tasks.send((current.now, kind, head, published))
+    ended: int = tasks.recv()
     if ended == _SOURCE_GONE:
         raise UnknownSource("The source was deleted while its file was built.")
     # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
@@ -160,21 +160,21 @@ def build_apart(
         raise ChildProcessError(f"building ended with {ended}")
 
 
-def fork_builds(told: Connection, ending: Collection[Any]) -> None:
-    """Build what `build_apart` tells, each in a process, until one of ``ending`` is ready.
+def fork_builds(tasks: Connection, ending: Collection[Any]) -> None:
+    """Build what `build_apart` sends, each in a process, until one of ``ending`` is ready.
 
     Such a process is forked, so that it need not import anything, by one that has opened no database.
     """
-    # Whoever told of it may have ended before it is told.
+    # Who sent a task may have ended before what came of it is sent.
     with contextlib.suppress(EOFError, OSError):
-        while wait([told, *ending]) == [told]:
-            settings, *task = told.recv()
+        while wait([tasks, *ending]) == [tasks]:
+            settings, *task = tasks.recv()
             building = _FORKING.Process(target=_build, args=(settings, os.getpid(), *task), daemon=True)
             building.start()
             if wait([building.sentinel, *ending]) != [building.sentinel]:
                 building.kill()
             building.join()
-            told.send(building.exitcode)
+            tasks.send(building.exitcode)
 
 
 def builders_of(

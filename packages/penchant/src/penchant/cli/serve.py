@@ -212,7 +212,7 @@ class ProcessKeeper:
     def __init__(self, name: str, run: Callable[["ProcessKeeper"], None]) -> None:
         # Sent to at the end, which wakes the thread that waits.
         self.waking, self._ended = multiprocessing.Pipe(duplex=False)
-        self.is_set = threading.Event()
+        self.ready = threading.Event()
         self._run = run
         self._process: multiprocessing.Process | None = None
         self._thread = threading.Thread(target=self._keep, name=f"penchant-{name}", daemon=True)
@@ -221,13 +221,13 @@ class ProcessKeeper:
         """Begin; return when the first process is forked, or nothing is until it is asked for something."""
         self._thread.start()
         # Not before: another fork would copy what this thread is in the middle of.
-        self.is_set.wait()
+        self.ready.wait()
 
     def fork(self, target: Callable[..., None], *args: object) -> multiprocessing.Process:
         """Start the process; what ``run`` does for each of them."""
         self._process = multiprocessing.Process(target=target, args=args)
         self._process.start()
-        self.is_set.set()
+        self.ready.set()
         return self._process
 
     def end(self) -> None:
@@ -258,18 +258,18 @@ def kept_process(name: str, run: Callable[[ProcessKeeper], None]) -> Iterator[No
 
 def _run_builder(settings: NodeSettings, keeper: ProcessKeeper) -> None:
     """Run the builder, and fork what it has built."""
-    told, telling = multiprocessing.Pipe()
-    with told:
-        with telling:
-            builder = keeper.fork(run_builder, settings, os.getpid(), telling)
+    tasks, of_builder = multiprocessing.Pipe()
+    with tasks:
+        with of_builder:
+            builder = keeper.fork(run_builder, settings, os.getpid(), of_builder)
         ending = keeper.waking, builder.sentinel
-        fork_builds(told, ending)
+        fork_builds(tasks, ending)
         multiprocessing.connection.wait(ending)
 
 
 def _run_helper(settings: NodeSettings, listening: socket.socket, keeper: ProcessKeeper) -> None:
     """Run the helper from the first request that is relayed to it: most services never have one."""
-    keeper.is_set.set()
+    keeper.ready.set()
     if keeper.waking not in multiprocessing.connection.wait([keeper.waking, listening]):
         helper = keeper.fork(run_helper, settings, os.getpid(), listening)
         multiprocessing.connection.wait([keeper.waking, helper.sentinel])
