@@ -461,9 +461,12 @@ def find_column(columns: Sequence[str], chosen: str | None, role: str, first: in
     return next((by_name[name] for name in _NAMES[role][first:] if name in by_name), None)
 
 
+_UNDELIMITED = {"json", "jsonl", "ndjson", "xlsx", "xlsm", "xls", "ods", "parquet", "pq", "arrow", "feather"}
+"""How files of tables end in which nothing separates columns."""
+
+
 def _missing(file: InputFile, columns: Sequence[str], what: str, option: str) -> UnreadableFile:
-    is_text = file.ending not in {"json", "jsonl", "ndjson", "xlsx", "xlsm", "xls", "ods", "parquet"}
-    is_one = len(columns) == 1 and is_text
+    is_one = len(columns) == 1 and file.ending not in _UNDELIMITED
     hint = " If these are several columns, name what separates them with --delimiter." if is_one else ""
     excerpt = printable(", ".join(columns)) or "none"
     if columns and columns[0].lstrip()[:1] in ("{", "["):
