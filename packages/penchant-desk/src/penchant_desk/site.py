@@ -225,6 +225,7 @@ class DeskSite:
             "path": f"{HOME}/{name}" if name else HOME,
             "is_viewer": session is not None and session.role == VIEWER,
             "has_rows": has_rows,
+            "may_rows": session is not None and "placements" in session.features,
             "features": [each for each in FEATURES if has_rows or each != "placements"],
             "sign_out_at": entrance.sign_out_at,
             **page.values,

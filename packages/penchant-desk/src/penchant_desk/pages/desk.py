@@ -144,7 +144,6 @@ async def desk(visit: PageVisit) -> DeskPage:
         "done": done,
         "today": date.fromisoformat(activity.days[-1].day),
         "figures": figures,
-        "may_see_rows": visit.may("placements"),
         "headline": headline(figures) if visit.may("placements") else count_text(status.pieces, "piece"),
         "lead": _lead(figures),
         "numbers": _numbers(figures),
