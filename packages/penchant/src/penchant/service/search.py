@@ -8,9 +8,9 @@ those that the vocabulary joins are one.
 
 import enum
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
@@ -38,6 +38,9 @@ from penchant_engine.index.browsing import (
 )
 from penchant_engine.model import Term
 
+Count = TypeVar("Count")
+VersionKey = tuple[int, int, int]
+"""A source, its incarnation and its version."""
 MAX_HITS = 50
 """Pieces that an answer shows, the best of those that were found; and people."""
 NAMED_TERMS = 10
@@ -118,9 +121,9 @@ class SourceSearch:
     def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
-        self._categories: BoundedCache[tuple[int, int, int], list[CategoryCount]] = BoundedCache(MAX_COUNTED_SOURCES)
-        self._catalogs: BoundedCache[tuple[int, int, int], list[CatalogCount]] = BoundedCache(MAX_COUNTED_SOURCES)
-        self._terms: BoundedCache[tuple[int, int, int], list[TermTable]] = BoundedCache(MAX_TERM_TABLES)
+        self._categories: BoundedCache[VersionKey, list[CategoryCount]] = BoundedCache(MAX_COUNTED_SOURCES)
+        self._catalogs: BoundedCache[VersionKey, list[CatalogCount]] = BoundedCache(MAX_COUNTED_SOURCES)
+        self._terms: BoundedCache[VersionKey, list[TermTable]] = BoundedCache(MAX_TERM_TABLES)
 
     @classmethod
     def build(cls, services: Services) -> Self:
@@ -212,29 +215,25 @@ class SourceSearch:
 
     async def _tables(self, view: View) -> list[TermTable]:
         """Return the keywords of a source with their counts, counted once for each version."""
-        key = (view.head.source_id, view.head.incarnation, view.head.version)
-        tables = self._terms.get(key)
-        if tables is None:
-            tables = await self._database.in_thread(count_terms, view.snapshot)
-            self._terms.put(key, tables)
-        return tables
+        return await self._counted(self._terms, view, count_terms)
 
     async def catalogs(self, view: View) -> list[CatalogCount]:
         """Return the catalogs of a source, those of the most pieces first, counted once for each version."""
-        key = (view.head.source_id, view.head.incarnation, view.head.version)
-        counted = self._catalogs.get(key)
-        if counted is None:
-            counted = await self._database.in_thread(count_catalogs, view.snapshot)
-            self._catalogs.put(key, counted)
-        return counted
+        return await self._counted(self._catalogs, view, count_catalogs)
 
     async def categories(self, view: View) -> list[CategoryCount]:
         """Return the categories of a source, ascending, counted once for each version."""
+        return await self._counted(self._categories, view, categories, await self._tables(view))
+
+    async def _counted(
+        self, cache: BoundedCache[VersionKey, list[Count]], view: View, count: Callable[..., list[Count]], *more: Any
+    ) -> list[Count]:
+        """Return what is counted of a snapshot, from a cache where the source stands as it did."""
         key = (view.head.source_id, view.head.incarnation, view.head.version)
-        counted = self._categories.get(key)
+        counted = cache.get(key)
         if counted is None:
-            counted = await self._database.in_thread(categories, view.snapshot, await self._tables(view))
-            self._categories.put(key, counted)
+            counted = await self._database.in_thread(count, view.snapshot, *more)
+            cache.put(key, counted)
         return counted
 
     def _count_newest(self, view: View) -> list[tuple[str, int]]:
