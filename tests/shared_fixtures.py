@@ -42,7 +42,7 @@ _STARTING = r"^(from|import) (acceptance|documents\.reading|multiprocessing|subp
 STARTS_PROCESSES = re.compile(_STARTING, re.MULTILINE)
 """What a file of another folder says whose tests start processes."""
 
-# Properties take their time on a busy machine; how many examples are tried is for whoever waits for them (D224).
+# Properties take their time on a busy machine; how many examples are tried is for whoever waits for them.
 for _profile, _examples in (("fast", 5), ("quick", 10), ("usual", 30), ("long", 100)):
     hypothesis.settings.register_profile(_profile, deadline=None, max_examples=_examples)
 

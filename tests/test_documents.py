@@ -101,6 +101,21 @@ def test_every_setting_and_metric_says_what_it_is() -> None:
     assert "### penchant keys create" in tables["commands"]
 
 
+def test_every_decision_that_is_cited_is_there() -> None:
+    decided = set(re.findall(r"\*\*(D\d+)\.", (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")))
+    texts = [
+        path.read_text(encoding="utf-8")
+        for folder in ("packages", "tests", "docs", "scripts")
+        for ending in ("py", "md")
+        for path in (ROOT / folder).rglob(f"*.{ending}")
+        if "node_modules" not in path.parts
+    ]
+    # A rule of the linter may be called alike.
+    cited = {number for text in texts for number in re.findall(r"(?<!noqa: )\bD\d{1,3}\b", text)}
+
+    assert cited <= decided
+
+
 def test_every_table_that_is_made_has_its_place() -> None:
     texts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
 

@@ -1,8 +1,7 @@
 """Opinions: what one person's own files say of each piece, which becomes one interaction.
 
 Exports of one account say several things of the same piece: seen, seen again, rated, marked with a heart. As
-interactions of their own they would add up, so that a film that was watched and disliked would count as nearly nothing
-(D173).
+interactions of their own they would add up, so that a film that was watched and disliked would count as nearly nothing.
 """
 
 import enum

@@ -30,7 +30,7 @@ LANGUAGES = (
 )
 """Languages of texts whose stop words are known."""
 DEFAULT_WORDS: dict[str, Any] = {"from": ["label", "extras.description"], "keep": 40, "language": AUTO}
-"""The setting `words` of a source that an import makes (D186)."""
+"""The setting `words` of a source that an import makes."""
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises of text that it does not take."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

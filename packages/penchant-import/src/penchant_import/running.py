@@ -350,7 +350,7 @@ def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
 def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> dict[str, Any]:
     """Return the settings of a source that an import makes: where its first pieces have pictures, and words.
 
-    Words are those of the members that the options name, by default of the label and the description (D186).
+    Words are those of the members that the options name, by default of the label and the description.
     """
     addresses = {
         normalize_name(member): member

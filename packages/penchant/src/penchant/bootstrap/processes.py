@@ -5,7 +5,7 @@
       |-- helper                   answers what workers relay, at low priority; from the first of it on
       |-- builder                  at low priority; decides what is to be built
       |     `-- compiling          at the lowest priority; once for a machine, then ends
-      `-- building                 one at a time, for one file, then ends: the server opens nothing (D239)
+      `-- building                 one at a time, for one file, then ends: the server opens nothing (D297)
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
 """

@@ -138,7 +138,7 @@ class BodyWriter:
         if live < TRAINED_FROM or self._dictionary is not None:
             return
         # The number is told from what the dictionary is trained on: readers keep dictionaries by it, and must never
-        # take one that was rolled back, or lost in a promotion, for another. Versions come again then (D222).
+        # take one that was rolled back, or lost in a promotion, for another. Versions come again then.
         samples = _samples([*bodies[:SAMPLED], *self._stored(SAMPLED - len(bodies))])
         digest = hashlib.blake2b(b"\0".join(samples), digest_size=8).digest()
         number = FIRST_ID + int.from_bytes(digest, "big") % (LAST_ID - FIRST_ID)

@@ -1,7 +1,7 @@
 """People as they are stored: nothing of them is, but their interactions and what they have said of themselves.
 
 Preferences with ``"personal": false`` switch somebody off: nothing is recorded of them, neither what they do nor what
-they are shown (D182). A row of such preferences also has the keyed hash by which lists name the person, since a report
+they are shown. A row of such preferences also has the keyed hash by which lists name the person, since a report
 of what was seen knows people by it alone.
 """
 

@@ -294,7 +294,7 @@ def _make_source(transaction: WriteTransaction, command: SubmitPieces, row: Any)
             "account_id": command.account_id,
             "name": command.source,
             "incarnation": floor + 1,
-            # Never that of a source of this name which was made in a history that is lost (D222).
+            # Never that of a source of this name which was made in a history that is lost.
             "epoch": transaction.now,
             "deleted": False,
             "created_at": transaction.now,

@@ -2,7 +2,7 @@
 
 A kernel is compiled for the types of sample arguments, without what Python would need to call it: that takes a third of
 the time, and `native_kernels` calls it by address. Nothing of it is run by the compiler, so nothing is
-made ready to be run, and functions that kernels call are optimized as parts of these alone (D110).
+made ready to be run, and functions that kernels call are optimized as parts of these alone.
 """
 
 import functools
