@@ -10,7 +10,7 @@ import pytest
 from acceptance.processes import wait_until
 from factories import piece
 from penchant.bootstrap import web_application
-from penchant.model import Scope
+from penchant.model import MAX_LIST_LENGTH, Scope
 from penchant.service.health_reports import FINDINGS_FOLDER, FindingsFiles
 from penchant.settings import NodeSettings
 from serving import Applications, PromptClient, Service
@@ -428,6 +428,31 @@ def test_one_piece_is_put_on_a_list_and_taken_off_it(filled: Service) -> None:
     assert filled.get("/s/blacklist").json() == ["a2", "alien"]
     assert filled.put("/s/whitelist/content/c").status_code == 202
     assert filled.get("/s/whitelist").json() == ["c"]
+
+
+def test_pieces_are_put_on_a_list_and_taken_off_as_one_change_beside_what_others_change(filled: Service) -> None:
+    filled.put("/s/blacklist", json=["e"])
+
+    added = filled.post("/s/blacklist/content", json=["b", "e", "a"])
+    listed = filled.get("/s/blacklist").json()
+    filled.delete("/s/blacklist/content", json=["e", "b", "none"])
+
+    assert (added.status_code, listed, filled.get("/s/blacklist").json()) == (202, ["e", "b", "a"], ["a"])
+    assert len(filled.get("/s/blacklist/versions").json()["versions"]) == 3
+    assert [each["action"] for each in filled.get("/s/audit?limit=1").json()["entries"]] == ["blacklist.replace"]
+
+
+def test_of_pieces_that_a_list_has_no_room_for_none_is_put_on_it(filled: Service) -> None:
+    whole = [f"p{number}" for number in range(MAX_LIST_LENGTH - 1)]
+    filled.put("/s/whitelist", json=whole)
+
+    full = filled.post("/s/whitelist/content", json=["p0", "b", "c"])
+    twice = filled.post("/s/whitelist/content", json=["b", "b"])
+    fitting = filled.post("/s/whitelist/content", json=["p0", "b"])
+
+    assert [each.json()["code"] for each in (full, twice)] == ["too-many-entries", "invalid-input"]
+    assert fitting.status_code == 202
+    assert filled.get("/s/whitelist").json() == [*whole, "b"]
 
 
 def test_changes_are_found_by_kind_and_name(filled: Service) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from factories import piece
-from serving import Service, ok
+from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 
 CHOSEN = f"{HOME}/chosen"
@@ -48,18 +48,6 @@ def test_chosen_pieces_are_hidden_as_one_change_and_shown_again_by_its_undo(visi
 
     assert ("2 pieces are hidden" in text_of(hidden.text), listed) == (True, ["e", "a", "b", "c"])
     assert ("2 pieces are shown again" in text_of(undone.text), filled.get("/s/blacklist").json()) == (True, ["e", "a"])
-
-
-def test_pieces_are_put_on_a_list_and_taken_off_as_one_change_beside_what_others_change(filled: Service) -> None:
-    ok(filled.put("/s/blacklist", json=["e"]))
-
-    added = filled.post("/s/blacklist/content", json=["b", "e", "a"])
-    listed = filled.get("/s/blacklist").json()
-    filled.delete("/s/blacklist/content", json=["e", "b", "none"])
-
-    assert (added.status_code, listed, filled.get("/s/blacklist").json()) == (202, ["e", "b", "a"], ["a"])
-    assert len(filled.get("/s/blacklist/versions").json()["versions"]) == 3
-    assert [each["action"] for each in filled.get("/s/audit?limit=1").json()["entries"]] == ["blacklist.replace"]
 
 
 def test_all_that_are_shown_are_chosen_by_one_box(visitor: Visitor, filled: Service) -> None:
