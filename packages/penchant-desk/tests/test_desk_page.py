@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+import pytest
+
 from factories import piece
 from serving import Service
 from visitors import HOME, Visitor, text_of, words
@@ -102,19 +104,21 @@ def test_a_piece_that_is_not_there_can_be_shown_again_but_not_hidden(visitor: Vi
     assert filled.get("/s/blacklist").json() == []
 
 
-def test_the_desk_tells_changes_by_whom_and_undoes_them(visitor: Visitor, filled: Service) -> None:
+@pytest.mark.parametrize("name", ("desk", "changes"))
+def test_changes_are_told_by_whom_and_undone_where_they_are(visitor: Visitor, filled: Service, name: str) -> None:
     press(visitor, visitor.get("piece", source="s", id="b"), "hide", of="b")
-    desk = visitor.get("desk", source="s")
+    page = visitor.get(name, source="s")
 
-    form = re.search(r'action="([^"]*back=desk[^"]*)">.*?name="proof" value="([^"]+)">.*?value="(show)"', desk.text)
-    assert "You hid Second" in words(desk, "changes")
+    form = re.search(rf'action="([^"]*back={name}[^"]*)">.*?name="proof" value="([^"]+)">.*?value="(show)"', page.text)
+    assert "You hid Second" in " ".join(text_of(page.text).split())
     assert form is not None
     done = visitor.send(form[1].replace("&amp;", "&"), [("proof", form[2]), ("do", form[3])])
     back = visitor.ask("GET", done.headers["location"])
 
     assert filled.get("/s/blacklist").json() == []
+    assert f"/{name}?" in done.headers["location"]
     assert "Second is shown again." in text_of(back.text)
-    assert "You showed Second" in words(back, "changes")
+    assert "You showed Second" in " ".join(text_of(back.text).split())
 
 
 def test_all_changes_since_a_day_are_told_in_words(visitor: Visitor, filled: Service) -> None:

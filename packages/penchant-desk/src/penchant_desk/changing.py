@@ -40,8 +40,8 @@ _SAID = {
     "unpin": ("{} is no longer pinned in {}.", ""),
 }
 """What was done in words, and what undoes it."""
-_BACK = {"desk", "piece", "front", "user"}
-"""Pages that have cards, and that a form may lead back to."""
+_BACK = {"changes", "desk", "piece", "front", "user"}
+"""Pages that have cards or changes of pieces, and that a form may lead back to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

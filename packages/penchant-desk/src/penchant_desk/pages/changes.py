@@ -11,6 +11,7 @@ from msgspec import UNSET
 from penchant_client import operations
 from penchant_client.records import AuditEntryAnswer
 from penchant_desk.changes import PIECE_CHANGES, UNDONE, action_words, who
+from penchant_desk.changing import done_notice
 from penchant_desk.drafts import LISTS, SETTINGS, get_list, list_drafts
 from penchant_desk.moments import in_utc
 from penchant_desk.pages.versions import steering_words
@@ -94,6 +95,7 @@ async def changes(visit: PageVisit) -> DeskPage:
     values = {
         "source": source,
         "zone": zone,
+        "done": await done_notice(visit, settings),
         "since": day,
         "changes": [change_text(visit, each, names) for each in entries],
         "next": log.next if len(entries) == len(log.entries) else None,
