@@ -206,13 +206,13 @@ def _read(members: Any, where: str, now: int, read_origin: ReadOrigin, faults: F
     user_id = _read_id(members.user_id, where, "userId", faults)
     kind = _read_type(members.type, where, faults)
     piece_id = _read_id(members.content_id, where, "contentId", faults)
-    occurred_at = read_timestamp(members.timestamp, where, now, faults)
-    given = members.event_id
+    moment, given, list_id = members.timestamp, members.event_id, members.list_id
+    occurred_at = None if moment is None else read_timestamp(moment, where, now, faults)
     event_id = None if given is None or given is UNSET else _read_id(given, where, "eventId", faults)
-    shown_in = _read_origin(members.list_id, (user_id, piece_id), where, read_origin, faults)
+    shown_in = None if list_id is None else _read_origin(list_id, (user_id, piece_id), where, read_origin, faults)
     portion = None if members.value is None else _read_portion(members.value, f"{where}/value", faults)
     # By place: names would cost more than all else that is done here.
-    return NewInteraction(user_id, kind, piece_id, occurred_at, event_id, shown_in, portion)
+    return NewInteraction._make((user_id, kind, piece_id, occurred_at, event_id, shown_in, portion))
 
 
 def _members(raw: msgspec.Raw, where: str, faults: Faults) -> Any:

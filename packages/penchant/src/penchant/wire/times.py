@@ -34,7 +34,7 @@ def parse_interaction_timestamp(text: str, now: int) -> int:
     Raises:
         ValueError: as `parse_timestamp`, or more than five minutes after ``now``.
     """
-    moment = parse_sent_timestamp(text)
+    moment = parse_timestamp(text if text[-1:] == "Z" else complete_offset(text))
     if moment > now + MAX_AHEAD_MS:
         raise ValueError("Found a time more than 5 minutes ahead; an interaction lies in the past.")
     return moment
