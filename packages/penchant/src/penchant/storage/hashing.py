@@ -2,7 +2,10 @@
 
 import functools
 import hashlib
+from collections.abc import Callable
 
+USER, PIECE = b"user", b"piece"
+"""What keeps the keys of people and pieces apart."""
 SOURCE_ID_MASK = (1 << 63) - 1
 """A BIGINT is signed: 63 bits stay positive on both databases. Why a hash: D28 of docs/decisions.md."""
 KEY_BYTES = 16
@@ -31,25 +34,31 @@ def key_counter(key_id: str) -> int:
 
 def text_key(source: int, text: str, person: bytes) -> bytes:
     """Return the 128-bit key of an id within a source; ``person`` keeps kinds of ids apart."""
-    hashing = _hash_of_texts(source, person).copy()
-    hashing.update(text.encode())
-    return hashing.digest()
+    return text_keys(source, person)(text)
 
 
 @functools.lru_cache(maxsize=1024)
-def _hash_of_texts(source: int, person: bytes) -> "hashlib.blake2b":
-    """Return a hash that has seen no text yet: a copy of it is begun three times as fast as another one."""
-    return hashlib.blake2b(digest_size=KEY_BYTES, salt=source.to_bytes(8, "big"), person=person)
+def text_keys(source: int, person: bytes) -> Callable[[str], bytes]:
+    """Return what makes the keys of ids within a source, as `text_key`: of many in half the time."""
+    # A copy of a hash that has seen no text yet is begun three times as fast as another one.
+    begin = hashlib.blake2b(digest_size=KEY_BYTES, salt=source.to_bytes(8, "big"), person=person).copy
+
+    def make_key(text: str) -> bytes:
+        hashing = begin()
+        hashing.update(text.encode())
+        return hashing.digest()
+
+    return make_key
 
 
 def user_key(source: int, user_id: str) -> bytes:
     """Return the key of a person within a source."""
-    return text_key(source, user_id, b"user")
+    return text_key(source, user_id, USER)
 
 
 def piece_key(source: int, piece_id: str) -> bytes:
     """Return the key of a piece within a source."""
-    return text_key(source, piece_id, b"piece")
+    return text_key(source, piece_id, PIECE)
 
 
 def keyed_mask(secret: bytes, number: bytes, key: bytes) -> bytes:

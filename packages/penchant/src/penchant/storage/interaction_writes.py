@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select
 from penchant.model import NewInteraction
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
-from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
+from penchant.storage.hashing import PIECE, USER, event_key, shared_event_key, text_keys, user_key
 from penchant.storage.owed_erasures import owe_erasure
 from penchant.storage.parts import RecordedInteraction
 from penchant.storage.people import off_person, off_users
@@ -318,8 +318,8 @@ class _Keys:
     """The keys of a source's people, pieces and events, each made once for all that a transaction wants it for."""
 
     def __init__(self, source: int) -> None:
-        self.user = functools.cache(functools.partial(user_key, source))
-        self.piece = functools.cache(functools.partial(piece_key, source))
+        self.user = functools.cache(text_keys(source, USER))
+        self.piece = functools.cache(text_keys(source, PIECE))
         self.event = functools.cache(functools.partial(event_key, source))
 
 
@@ -354,8 +354,8 @@ class _InteractionRecorder:
         self.events: list[tuple[int, bytes, int]] = []
 
     def take(self, command: RecordInteractions) -> InteractionReceipt:
-        before, unstored_before = len(self.stored), self._unstored
-        answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
+        before, unstored_before, by_page = len(self.stored), self._unstored, command.by_page
+        answered = tuple([self._take(each, by_page=by_page) for each in command.interactions])
         unstored = self._unstored - unstored_before
         duplicates = len(answered) - (len(self.stored) - before) - unstored
         return InteractionReceipt(
@@ -380,7 +380,7 @@ class _InteractionRecorder:
         version = 0 if is_off else self.version + 1
         moment = self._now if occurred_at is None else occurred_at
         # By place, as names cost more than all else here.
-        interaction = StoredInteraction(user_id, kind, piece_id, moment, version, event_id, portion)
+        interaction = StoredInteraction._make((user_id, kind, piece_id, moment, version, event_id, portion))
         if is_off:
             self._unstored += 1
             return interaction
