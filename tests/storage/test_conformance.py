@@ -1,5 +1,6 @@
 """What every database must do, the same on SQLite and on PostgreSQL."""
 
+import itertools
 import re
 import threading
 import traceback
@@ -18,7 +19,7 @@ from penchant.errors import (
     TooManySources,
     UnknownSource,
 )
-from penchant.model import MAX_LIST_LENGTH, ListKind
+from penchant.model import MAX_LIST_LENGTH, ListKind, NewInteraction
 from penchant.storage import (
     ClearPieces,
     Command,
@@ -27,6 +28,8 @@ from penchant.storage import (
     Erasure,
     FeedCursor,
     InteractionChange,
+    InteractionQuery,
+    RecordInteractions,
     ReplaceList,
     ReplaceSettings,
     SourceHead,
@@ -232,6 +235,23 @@ def test_commands_of_a_source_keep_their_order(storage: Storage, account: int) -
 
     assert [future.result(timeout=120).version for future in futures] == list(range(1, 81))
     assert storage.pieces.read(account, "s", "a")[1] == b"79"
+
+
+def test_interactions_are_stored_however_many_come_at_once(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    new = [
+        NewInteraction(f"u{number % 3}", InteractionType.WATCH, f"p{number}", number, event_id, None, number % 101)
+        for number in range(2_300)
+        for event_id in [f"e{number}" if number % 2 else None]
+    ]
+
+    receipt = done(storage, RecordInteractions(account_id=account, source="s", interactions=new))
+
+    queries = [InteractionQuery(user_id=f"u{number}", since=0, limit=None) for number in range(3)]
+    read = [storage.people.list_interactions(head(storage, account).source_id, query) for query in queries]
+    stored = sorted(itertools.chain(*read), key=lambda each: each.version)
+    assert tuple(stored) == receipt.interactions
+    assert [(each.event_id, each.portion) for each in stored] == [(each.event_id, each.portion) for each in new]
 
 
 def test_a_person_s_interactions_are_read_newest_first(storage: Storage, account: int) -> None:
