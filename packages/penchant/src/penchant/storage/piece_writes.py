@@ -193,24 +193,16 @@ def store_pieces(
     transaction: WriteTransaction, row: Any, given: Sequence[EncodedPiece], existing: Mapping[str, int]
 ) -> None:
     """Store pieces, each at the next version; ``existing`` has the first submission of those that they replace."""
-    now, bodies = transaction.moment(row), [piece.body for piece in given]
+    now, number, bodies = transaction.moment(row), row.source_id, [piece.body for piece in given]
     # Prepared first: a dictionary that this submission is large enough for compresses it, too.
     writer = BodyWriter(transaction.connection, transaction.database, row.source_id, transaction.dictionaries)
     writer.prepare(bodies, row.live + len(given) - len(existing))
     codec, stored = writer.write(bodies)
     # A replaced piece keeps the moment of its first submission; by its new version followers read it again.
     rows = [
-        PieceRow(
-            source_id=row.source_id,
-            piece_id=piece.id,
-            version=row.version + offset,
-            deleted=False,
-            first_submitted_at=existing.get(piece.id, now),
-            codec=codec,
-            body=body,
-            words=piece.words or None,
-        )
-        for offset, (piece, body) in enumerate(zip(given, stored, strict=True), start=1)
+        # By place: names would take twice as long.
+        PieceRow(number, piece.id, version, False, existing.get(piece.id, now), codec, body, piece.words or None)
+        for version, (piece, body) in enumerate(zip(given, stored, strict=True), start=row.version + 1)
     ]
     if rows:
         transaction.database.upsert_rows(transaction.connection, pieces, rows)

@@ -69,6 +69,8 @@ _Label = Annotated[str, msgspec.Meta(max_length=MAX_LABEL_LENGTH)]
 _Weight = Annotated[int, msgspec.Meta(ge=0, le=MAX_WEIGHT)]
 _CONTROL = re.compile(rb'\\[^"\\]|\x7f|\xc2[\x80-\x9f]')
 """A control character in JSON as `encode` writes it; it may find one behind two backslashes that is none."""
+_KEY = b'"key":'
+"""What `encode` writes of a keyword with members, and nowhere in a text."""
 _BACKSLASH, _DELETE, _BEFORE_C1 = b"\\\x7f\xc2"
 """What one of these begins with; to look for a byte is six times faster than for bytes."""
 
@@ -225,12 +227,13 @@ def read_plain(raw: msgspec.Raw, limits: PieceLimits) -> EncodedPiece | None:
     if (
         piece.id in RESERVED_IDS
         or sum(map(len, piece.categories.values())) > limits.keywords
-        or _repeats_keyword(piece.categories)
         or not _is_plain_filters(piece.filters)
-        or is_deeper(piece.extras, MAX_FREE_DEPTH)
+        or (piece.extras and is_deeper(piece.extras, MAX_FREE_DEPTH))
     ):
         return None
     encoded = encode(piece)
+    if _KEY in encoded and _repeats_keyword(piece.categories):
+        return None
     if _may_hold_control(encoded):
         piece.extras = None  # where control characters are welcome
         if _may_hold_control(encode(piece)):
