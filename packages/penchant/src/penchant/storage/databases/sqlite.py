@@ -51,10 +51,7 @@ LOG_PAGES = 8_192
 What several commits have changed is copied once, so that a load writes a third less than with SQLite's 1,000.
 """
 VALUES_AT_ONCE = 10_000
-"""Values of many rows that one statement stores: 1,000 interactions.
-
-Row by row they take 7 % longer, and each lets go of the interpreter for less time than it takes to get it back.
-"""
+"""Values of many rows that one statement stores: 1,000 interactions, which row by row take 7 % longer."""
 BUSY_TIMEOUT_S = 10
 """Only foreign tools contend for SQLite's own lock: our processes queue at the file lock."""
 CHECKPOINT_TIMEOUT_S = 0.005
@@ -226,15 +223,15 @@ class SqliteDatabase:
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""
-        # By the driver itself, as in `upsert_rows`; the names are the schema's, so that nothing has to be quoted.
+        # By the driver itself, as in `upsert_rows`.
         driver: Any = connection.connection.driver_connection
-        names, marks = (", ".join(each) for each in zip(*((column.name, "?") for column in table.columns), strict=True))
-        begun, size = f"INSERT INTO {table.name} ({names}) VALUES ", VALUES_AT_ONCE // len(table.columns)
+        begun, marks = _begin_insert(table)
+        size = VALUES_AT_ONCE // len(table.columns)
         whole = len(rows) - len(rows) % size
         for start in range(0, whole, size):
             values = list(itertools.chain.from_iterable(rows[start : start + size]))
-            driver.execute(begun + ", ".join([f"({marks})"] * size), values)
-        driver.executemany(f"{begun}({marks})", rows[whole:])
+            driver.execute(begun + ", ".join([marks] * size), values)
+        driver.executemany(begun + marks, rows[whole:])
 
     def mark_erased(self) -> None:
         """Note that the log holds what this transaction removes: before its commit, under the writers' lock."""
@@ -329,6 +326,14 @@ def compile_once(statement: Any) -> CompiledStatement:
         {name: value for name, value in compiled.params.items() if value is not None},
         NamedTuple("Row", [(name, Any) for name in names])._make if names else tuple,
     )
+
+
+@functools.cache
+def _begin_insert(table: Table) -> tuple[str, str]:
+    """Return what a statement that inserts whole rows begins with, and the marks of one row."""
+    # The names are the schema's, so that nothing has to be quoted.
+    names = ", ".join(column.name for column in table.columns)
+    return f"INSERT INTO {table.name} ({names}) VALUES ", f"({', '.join('?' * len(table.columns))})"
 
 
 def is_there(folder: Path) -> bool:
