@@ -311,13 +311,13 @@ def test_sources_are_looked_at_when_the_database_has_changed(
 
     turns = iter(range(30))
 
-    def marks() -> object:
+    def marks() -> int | None:
         turn = next(turns, None)
         if turn is None:
             raise Ended
         if turn == 20:
             sources.submit(4, 5)
-        return sources.storage.upkeep.change_marks()
+        return sources.storage.mark
 
     sources.submit(1, 2, 3)
     election = builder_lock(sources.folder)
@@ -335,13 +335,13 @@ def test_after_a_build_the_next_look_is_soon_since_changes_go_on(
     monkeypatch.setattr(building, "QUIET_S", 0.0)
     turns, pauses = iter(range(12)), list[float]()
 
-    def marks() -> object:
+    def marks() -> int | None:
         turn = next(turns, None)
         if turn is None:
             raise Ended
         if turn == 6:
             sources.submit(1, 2, 3)
-        return sources.storage.upkeep.change_marks()
+        return sources.storage.mark
 
     monkeypatch.setattr(time, "sleep", pauses.append)
     election = builder_lock(sources.folder)

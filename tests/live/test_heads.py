@@ -27,16 +27,6 @@ def sources(postgresql: str, tmp_path: Path) -> Any:
     opened.storage.close()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def any_sources(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "postgresql":
-        yield request.getfixturevalue("sources")
-        return
-    opened = Sources(tmp_path / "data")
-    yield opened
-    opened.storage.close()
-
-
 def watched(storage: Storage, before: Callable[[], None], after: Callable[[], None] = lambda: None) -> list[int]:
     """Note how many sources each query asks for, and do something before and after it."""
     asked: list[int] = []
@@ -53,8 +43,7 @@ def watched(storage: Storage, before: Callable[[], None], after: Callable[[], No
     return asked
 
 
-async def test_those_who_wait_share_a_query(any_sources: Sources) -> None:
-    sources = any_sources
+async def test_those_who_wait_share_a_query(sources: Sources) -> None:
     for name in "abc":
         sources.submit(1, source=name)
     asked = watched(sources.storage, lambda: None)
@@ -120,8 +109,7 @@ async def test_who_comes_during_a_query_sees_what_was_committed_before(
     assert asked == queries
 
 
-async def test_a_cancelled_read_takes_none_of_the_others_along(any_sources: Sources) -> None:
-    sources = any_sources
+async def test_a_cancelled_read_takes_none_of_the_others_along(sources: Sources) -> None:
     sources.submit(1)
     heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
@@ -132,8 +120,7 @@ async def test_a_cancelled_read_takes_none_of_the_others_along(any_sources: Sour
     assert await waiting == sources.head()
 
 
-async def test_a_failure_reaches_all_who_wait_and_nobody_after(any_sources: Sources) -> None:
-    sources = any_sources
+async def test_a_failure_reaches_all_who_wait_and_nobody_after(sources: Sources) -> None:
     sources.submit(1)
     failing = [True]
 
@@ -152,33 +139,27 @@ async def test_a_failure_reaches_all_who_wait_and_nobody_after(any_sources: Sour
     assert await heads.read((sources.account, "s")) is not None
 
 
-@pytest.mark.parametrize("any_sources", ("sqlite",), indirect=True)
-async def test_a_file_is_read_at_the_end_of_a_turn(any_sources: Sources) -> None:
-    sources = any_sources
-    asked = watched(sources.storage, lambda: None)
-    heads = Heads(AsyncStorage(sources.storage, Metrics()))
+async def test_a_file_is_read_once_until_somebody_changes_something(tmp_path: Path) -> None:
+    sources, others = Sources(tmp_path / "data"), Sources(tmp_path / "data")
+    reads: list[str] = []
+    read_head = sources.storage.sources.read_head
 
-    first = asyncio.create_task(heads.read((sources.account, "s")))
-    await asyncio.sleep(0)
-    # Committed after the first has asked, before the turn ends: it may be seen. What is committed later must be.
-    sources.submit(1)
-    assert await first == sources.head()
-    sources.submit(2)
-    assert await heads.read((sources.account, "s")) == sources.head()
+    def noting(account: int, name: str) -> SourceHead | None:
+        reads.append(name)
+        return read_head(account, name)
 
-    assert asked == [1, 1]
+    sources.storage.sources.read_head = noting  # type: ignore[assignment,method-assign]
+    heads, name = Heads(AsyncStorage(sources.storage, Metrics())), (sources.account, "s")
 
+    assert await heads.read(name) is None
+    for version in (1, 2):
+        others.submit(version)
+        found = [await heads.read(name) for _ in range(3)]
+        assert found == [others.head()] * 3
+        assert others.head().version == version
+    # What is not there is looked for each time: anybody may ask for any name.
+    assert [await heads.read((sources.account, "none")) for _ in range(2)] == [None, None]
 
-@pytest.mark.parametrize("any_sources", ("sqlite",), indirect=True)
-async def test_who_is_alone_reads_at_once_and_each_time(any_sources: Sources) -> None:
-    sources = any_sources
-    asked = watched(sources.storage, lambda: None)
-    heads = Heads(AsyncStorage(sources.storage, Metrics()), is_alone=lambda: True)
-
-    sources.submit(1)
-    assert await heads.read((sources.account, "s")) == sources.head()
-    sources.submit(2)
-    assert await heads.read((sources.account, "s")) == sources.head()
-    assert await heads.read((sources.account, "none")) is None
-
-    assert asked == []
+    assert reads == ["s", "s", "s", "none", "none"]
+    for each in (sources, others):
+        each.storage.close()

@@ -137,16 +137,37 @@ def test_a_connection_opened_while_the_file_is_read_only_is_not_kept(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_change_by_any_process_leaves_a_mark(tmp_path: Path) -> None:
+def test_a_change_by_any_process_leaves_another_mark(tmp_path: Path) -> None:
     storage = open_storage(folder=tmp_path)
     account = storage.accounts.ensure("one")
-    before = storage.upkeep.change_marks()
+    before = storage.mark
     assert storage.sources.read_head(account, "s") is None
-    assert storage.upkeep.change_marks() == before
+    assert storage.mark == before is not None
 
     start_writer(tmp_path, "other", 1).communicate(timeout=300)
 
-    assert storage.upkeep.change_marks() != before
+    assert storage.mark not in {before, None}
+    storage.close()
+
+
+def test_there_is_no_mark_while_somebody_writes_nor_after_they_died_until_the_next_one(tmp_path: Path) -> None:
+    storage = open_storage(folder=tmp_path)
+    before = storage.mark
+    code = (
+        "from penchant.storage.databases.sqlite import exclusive\nwith exclusive(folder):\n print(); sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", WRITER + code, str(tmp_path), "other", "1"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "\n"
+        meanwhile = storage.mark
+        writer.kill()
+    killed = storage.mark
+
+    storage.accounts.ensure("one")
+
+    assert (meanwhile, killed) == (None, None)
+    assert storage.mark not in {before, None}
     storage.close()
 
 

@@ -152,6 +152,8 @@ def test_metrics_are_the_sum_of_all_workers_whoever_answers(server: Server) -> N
     name = 'penchant_requests_total{method="GET",route="/{source}/ids",status="200"}'
     statuses(server, "/s/ids", times=100)
 
+    # A worker adds what it counts once a second.
+    wait_until(lambda: server.metric(name) == 100)
     assert {server.metric(name) for _ in range(10)} == {100.0}
     assert server.metric('penchant_request_seconds_count{method="GET",route="/{source}/ids"}') == 100
 
@@ -159,7 +161,7 @@ def test_metrics_are_the_sum_of_all_workers_whoever_answers(server: Server) -> N
 def test_a_killed_worker_is_replaced_while_the_others_answer(server: Server) -> None:
     name = 'penchant_requests_total{method="GET",route="/{source}/content/{contentID}/similar",status="200"}'
     statuses(server, "/s/content/a/similar", times=40)
-    assert (server.metric(name), server.metric("penchant_loaded_sources")) == (40, 2)
+    wait_until(lambda: (server.metric(name), server.metric("penchant_loaded_sources")) == (40, 2))
     killed, kept = workers_of(server.process.pid)
 
     os.kill(killed, signal.SIGKILL)

@@ -227,15 +227,22 @@ class Metrics:
         return {"segment": self.segments_built, "likes": self.likes_built, "weights": self.weights_built}[kind]
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count an answered request; methods that the interface does not have count as one."""
+        """Count an answered request; methods that the interface does not have count as one.
+
+        It is among the metrics after the next `add_requests`: to change three of them takes 6 us.
+        """
         method = method if method in METHODS else "other"
         place = (route, method, status)
         counted = self._requests.get(place)
         if counted is None:
             requests = self.requests.labels(route, method, str(status))
             counted = self._requests[place] = _RequestCount(requests, self.request_seconds.labels(route, method))
-        counted.requests(1)
-        counted.count(seconds)
+        counted.note(seconds)
+
+    def add_requests(self) -> None:
+        """Add the requests that were counted since, as often as somebody asks; for the thread that counts them."""
+        for counted in self._requests.values():
+            counted.add()
 
     def render(self) -> bytes:
         """Return all metrics in the Prometheus text form; in a few milliseconds where files are summed up."""
@@ -285,11 +292,30 @@ class SecondsCount:
 
 
 class _RequestCount(SecondsCount):
-    """The same of requests that were answered alike, and how many they are."""
+    """Requests that were answered alike: how many there were since they were added last, and how long they took."""
 
     def __init__(self, requests: Counter, times: Histogram) -> None:
         super().__init__(times)
-        self.requests: Callable[[float], None] = requests._value.inc  # noqa: SLF001  # as above
+        self._requests = requests
+        self._sum_s = 0.0
+        self._in_buckets = [0] * len(self.buckets)
+
+    def note(self, seconds: float) -> None:
+        """Note one that took so long."""
+        self._sum_s += seconds
+        self._in_buckets[bisect_left(SECONDS_BUCKETS, seconds)] += 1
+
+    def add(self) -> None:
+        """Add what was noted to the values behind the metrics."""
+        number = sum(self._in_buckets)
+        if not number:
+            return
+        self._requests.inc(number)
+        self.seconds(self._sum_s)
+        for add, counted in zip(self.buckets, self._in_buckets, strict=True):
+            if counted:
+                add(counted)
+        self._sum_s, self._in_buckets = 0.0, [0] * len(self.buckets)
 
 
 class _FilesCollector(Collector):

@@ -139,7 +139,7 @@ def run_builder(settings: NodeSettings, parent: int, tasks: Connection) -> None:
         metrics = process_metrics()
         builders = builders_of(storage, settings, metrics, functools.partial(build_apart, tasks, current))
         lock = builder_lock(data_folder(settings))
-        build_for_ever([*builders.values()], lock, metrics, storage.upkeep.change_marks)
+        build_for_ever([*builders.values()], lock, metrics, lambda: storage.mark)
 
 
 def build_apart(

@@ -102,6 +102,7 @@ async def open_services(
         await services.content.words.close()
         # The last answers are counted into storage, which is still open.
         await services.usage.finish()
+        services.metrics.add_requests()
         if compiling is not None:
             compiling.close()
         # Their threads look at whole catalogues.
@@ -182,7 +183,7 @@ def wire(
         admission=admission,
         views=views,
         access=_access(database, current, rates, metrics, present),
-        usage=Usage(database, data_folder(settings), clock=present, is_alone=admission.is_alone),
+        usage=Usage(database, data_folder(settings), clock=present),
         content=Content(database, views, metrics, current, words),
         people=People(database, views, metrics, cache=people_cache, clock=present),
         lists=lists,
@@ -197,7 +198,6 @@ def _admission(current: CurrentSettings, views: Views, loads: AccountLoads) -> A
         views.limits = _limits(changed)
         admission.delay_s = changed.longest_delay_s
 
-    views.heads.is_alone = admission.is_alone
     # All else reads `current` with each request.
     current.on_change(adopt)
     return admission

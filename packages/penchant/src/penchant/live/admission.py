@@ -34,6 +34,9 @@ from penchant.errors import Overloaded
 
 TOGETHER = 16
 """Requests begun in one turn of the event loop: what comes meanwhile, be it health, waits for no more than these."""
+UNCOUNTED = TOGETHER // 2
+"""Requests of one account that begin before anybody looks whether the turn has ended: to look takes as long as a tenth
+of an answer that is remembered."""
 TOGETHER_AMONG_ACCOUNTS = 1
 """As many where several accounts came within `SEVERAL_S`, and of what follows a wait: each needs a turn then."""
 SEVERAL_S = 1.0
@@ -173,7 +176,9 @@ class Admission:
         self._queues: dict[int | None, deque[asyncio.Future[None]]] = {}
         self._waiting = 0
         self._accounts = RecentAccounts(monotonic)
+        # Those begun since a turn was last seen to end; so many of them before anybody counted.
         self._begun = 0
+        self._uncounted = 0
         self._arrived = 0
         self._is_turning = False
         self._turned_at = 0.0
@@ -189,19 +194,19 @@ class Admission:
         Raises:
             Overloaded: it would have to wait too long; raised at once.
         """
+        turn = self.turn(account, is_patient=is_patient)
+        if turn is not None:
+            await turn
+
+    def turn(self, account: int | None = None, *, is_patient: bool = True) -> asyncio.Future[None] | None:
+        """Return what is done when it is a request's turn, ``None`` where that is now; raises as `enter`."""
         self._arrived += 1
         if self._waiting >= CROWD:
             ahead = min(self._waiting, len(self._queues) * (len(self._queues.get(account, ())) + 1))
             if not is_patient or (ahead >= CROWD and 0 < self.delay_s < ahead * self._start_s):
                 raise Overloaded(_TOO_MANY, retry_after_s=1)
         self._accounts.note(account)
-        turn = self._turn_of(account)
-        if turn is not None:
-            await turn
-
-    def is_alone(self) -> bool:
-        """Return whether a request is the only one that has begun in this turn of the event loop so far."""
-        return self._begun == 1
+        return self._turn_of(account)
 
     def by_turns(self, account: int | None, serving: Awaitable[None]) -> Awaitable[None]:
         """Serve a request that has begun; where several accounts came, each step after a wait needs a turn again."""
@@ -241,10 +246,13 @@ class Admission:
 
     def _turn_of(self, account: int | None) -> asyncio.Future[None] | None:
         """Return what is done when it is an account's turn; ``None`` where that is now."""
-        # Turns are only taken while requests come: an idle process has no callback in every turn of its loop.
+        # Turns are only counted while many requests come, or those of several accounts.
         if not self._is_turning:
-            self._is_turning = True
-            self._turned_at = self._monotonic()
+            now = self._monotonic()
+            if self._begun < UNCOUNTED and not self._accounts.are_several(now):
+                self._begun += 1
+                return None
+            self._is_turning, self._turned_at, self._uncounted = True, now, self._begun
             asyncio.get_running_loop().call_soon(self._turn)
         # At once, within this turn, but never past one that waits: first come, first served.
         if not self._waiting and (not self._begun or self._begun < self._together()):
@@ -270,12 +278,12 @@ class Admission:
 
     def _turn(self) -> None:
         """Begin the next requests: once in each turn of the event loop, while there are any."""
-        now, begun, arrived = self._monotonic(), self._begun, self._arrived
+        now, begun, arrived = self._monotonic(), self._begun - self._uncounted, self._arrived
         # A turn without a start says nothing of what a start costs.
         if begun:
             self._start_s += min(1.0, begun / MEMORY) * ((now - self._turned_at) / begun - self._start_s)
         self._turned_at = now
-        self._begun = self._arrived = 0
+        self._begun = self._uncounted = self._arrived = 0
         if not self._waiting:
             self._is_turning = False
             return

@@ -283,18 +283,18 @@ def build_for_ever(
     builders: Sequence[FileBuilder[Any]],
     election: Election,
     metrics: Metrics,
-    change_marks: Callable[[], object],
+    mark: Callable[[], int | None],
 ) -> None:
     """Build what is due for ever, while this process is the elected one.
 
-    ``change_marks`` tells whether the database may have changed, as `Upkeep.change_marks`.
+    ``mark`` tells whether the database may have changed, as `Storage.mark`.
     """
     interval_s, seen, looked_at = INTERVAL_S, None, 0.0
     while True:
         # Before the look: what changes or comes to rest during it wants another one.
-        marks, is_quiet = change_marks(), all(builder.is_quiet for builder in builders)
-        if marks is None or marks != seen or time.monotonic() - looked_at >= RECHECK_S:
-            seen, looked_at = marks if is_quiet else None, time.monotonic()
+        marked, is_quiet = mark(), all(builder.is_quiet for builder in builders)
+        if marked is None or marked != seen or time.monotonic() - looked_at >= RECHECK_S:
+            seen, looked_at = marked if is_quiet else None, time.monotonic()
             # After a build there is mostly another one, of what came meanwhile.
             is_quiet &= not sum(_look(builder, election, metrics) for builder in builders)
         interval_s = min(2 * interval_s, LONGEST_INTERVAL_S) if is_quiet else INTERVAL_S

@@ -1,6 +1,6 @@
-"""Heads: where sources stand, read for many requests by one query that begins after all of them.
+"""Heads: where sources stand; PostgreSQL is asked for many requests by one query that begins after all of them.
 
-What that gains: D53 and D117 of docs/decisions.md. In the order of time:
+What that gains: D53 of docs/decisions.md. In the order of time:
 
     read A, read B          _waiting {A, B}     no query runs: `_ask` begins
     the query for A, B      _waiting {}
@@ -13,7 +13,7 @@ them: `SourceWatch` looks for all that remember.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from penchant.live.database import AsyncStorage
@@ -23,20 +23,20 @@ SourceName = tuple[int, str]
 
 
 class Heads:
-    """The heads of sources, read anew for each request.
+    """The heads of sources, each as it is when a request asks for it.
 
-    Where a read takes microseconds, all that ask in one turn of the event loop share the one that is made at its end;
-    one that ``is_alone`` by then reads at once, which takes no longer than to wait. Elsewhere one query at a time asks
-    for all that wait; a read that comes while it runs waits for the next one, since it may have begun before a change
-    that this one must see.
+    Where a read takes microseconds, it is done at once, and what was read holds as long as the database's mark.
+    Elsewhere one query at a time asks for all that wait; a read that comes while it runs waits for the next one, since
+    it may have begun before a change that this one must see.
     """
 
-    def __init__(self, database: AsyncStorage, is_alone: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, database: AsyncStorage) -> None:
         self._database = database
-        self.is_alone = is_alone
+        self._mark: int | None = None
+        # Those that were read under the mark.
+        self._marked: dict[SourceName, SourceHead] = {}
         self._waiting: dict[SourceName, asyncio.Future[SourceHead | None]] = {}
         self._asking: asyncio.Task[None] | None = None
-        self._in_turn: list[tuple[SourceName, asyncio.Future[SourceHead | None]]] = []
 
     async def read(self, name: SourceName) -> SourceHead | None:
         """Return where a source, as account and name, stands; ``None`` for one that does not exist.
@@ -44,9 +44,8 @@ class Heads:
         Raises:
             StorageUnavailable: the database is away.
         """
-        storage = self._database.storage
-        if storage.quick_reads:
-            return storage.sources.read_head(*name) if self.is_alone() else await self._read_in_turn(name)
+        if self._database.storage.quick_reads:
+            return self._read_at_once(name)
         future = self._waiting.get(name)
         if future is None:
             future = self._waiting[name] = asyncio.get_running_loop().create_future()
@@ -55,29 +54,18 @@ class Heads:
         # Shared with others, who go on waiting if this one is cancelled.
         return await asyncio.shield(future)
 
-    def _read_in_turn(self, name: SourceName) -> asyncio.Future[SourceHead | None]:
-        """Return what a read at the end of this turn of the event loop will find: it begins after all that asked."""
-        loop = asyncio.get_running_loop()
-        if not self._in_turn:
-            loop.call_soon(self._end_turn)
-        # A future for each, not one that all share: who is cancelled cancels it.
-        future = loop.create_future()
-        self._in_turn.append((name, future))
-        return future
-
-    def _end_turn(self) -> None:
-        """Read the heads that were asked for in a turn, each once."""
-        asked, self._in_turn = self._in_turn, []
-        waiting = [(name, future) for name, future in asked if not future.done()]
-        names = list(dict(waiting))
-        try:
-            heads = dict(zip(names, self._database.storage.sources.read_heads(names), strict=True))
-        except Exception as error:  # noqa: BLE001  # it is theirs who wait
-            for _, future in waiting:
-                future.set_exception(error)
-        else:
-            for name, future in waiting:
-                future.set_result(heads[name])
+    def _read_at_once(self, name: SourceName) -> SourceHead | None:
+        storage = self._database.storage
+        # Looked at before the read: of a change that comes between, the next one sees that the mark is another.
+        mark = storage.mark
+        if mark is None:
+            return storage.sources.read_head(*name)
+        if mark != self._mark or len(self._marked) >= MAX_MARKED:
+            self._mark, self._marked = mark, {}
+        head = self._marked.get(name)
+        if head is None and (head := storage.sources.read_head(*name)) is not None:
+            self._marked[name] = head
+        return head
 
     async def _ask(self) -> None:
         """Read heads for all that wait, again and again until none waits; at most one task does so at a time."""
@@ -98,6 +86,8 @@ class Heads:
             self._asking = None
 
 
+MAX_MARKED = 10_000
+"""Sources whose heads are kept under a mark."""
 LOOKED_UP_TOGETHER = 500
 """Sources that are looked up at once: some milliseconds of a thread."""
 

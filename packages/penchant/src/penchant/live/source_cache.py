@@ -49,7 +49,8 @@ class CachedSource:
 
     ``audience`` is the last one, of ``count`` and of the weights ``weighed``; of a ``settled`` head and day it has all.
     The view is replaced under ``following``, the count under ``counting``. ``confirmed_at`` is when the view was known
-    last to be current, ``checked_at`` when the source was known last to exist: monotonic moments.
+    last to be current, at the head ``confirmed``, ``checked_at`` when the source was known last to exist: monotonic
+    moments.
     """
 
     name: SourceName
@@ -60,6 +61,7 @@ class CachedSource:
     audience: Audience | None = None
     settled: tuple[SourceHead, int] | None = None
     requested_version: int = 0
+    confirmed: SourceHead | None = None
     confirmed_at: float = 0.0
     checked_at: float = 0.0
     following: asyncio.Lock = field(default_factory=asyncio.Lock)

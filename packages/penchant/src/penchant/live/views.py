@@ -170,12 +170,15 @@ class Views:
         if source is None:
             return
         now = source.checked_at = self._monotonic()
+        if head is not None and head is source.confirmed:
+            source.confirmed_at = now
+            return
         view = source.view
         if head is None or (view is not None and not view.is_of(head)):
             self._cache.forget(name)
         elif view is not None and view.head.version == head.version:
             # Also where what was remembered is sent again, and the view is not asked for.
-            source.confirmed_at = now
+            source.confirmed, source.confirmed_at = head, now
 
     def forget(self, account_id: int, source: str) -> None:
         """Forget a source that was deleted; again is no error."""

@@ -69,7 +69,8 @@ class GaugeUpdater:
         return await asyncio.shield(self._text)
 
     def measure(self) -> None:
-        """Measure now; for the event loop only, since the caches count there."""
+        """Measure now; for the event loop only, since requests and the caches count there."""
+        self._metrics.add_requests()
         upkeep, metrics = self._storage.upkeep, self._metrics
         queued, connections, lag, people_bytes = upkeep.queued, upkeep.connections, self._views.lag, self._people.nbytes
         counted = [(cache.hits, cache.misses) for cache, _ in self._caches]

@@ -57,9 +57,8 @@ Slot = tuple[int, int]
 class Usage:
     """Counts recommendation answers per account and UTC month, and holds the monthly quota.
 
-    ``folder`` is the data folder; ``is_alone`` says whether a request is the first one in this turn of the event loop.
-    A worker that is killed loses no counts, unless it was just counting them into the database: those, a second's at
-    most, are forgotten rather than counted twice.
+    ``folder`` is the data folder. A worker that is killed loses no counts, unless it was just counting them into the
+    database: those, a second's at most, are forgotten rather than counted twice.
     """
 
     def __init__(
@@ -68,15 +67,11 @@ class Usage:
         folder: Path,
         *,
         clock: Clock = SYSTEM_CLOCK,
-        is_alone: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
-        self._is_alone = is_alone
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
-        # By slot, what was given in this turn of the event loop and is not in the table yet.
-        self._given: dict[Slot, int] = {}
         # Where slots were found last.
         self._offsets: dict[Slot, int] = {}
         # Whether something may be left to move; at first, since processes that have ended may have left it.
@@ -94,7 +89,7 @@ class Usage:
         self._is_pending = True
         slot = (access.counter, _month(int(self._clock.seconds() // DAY_S)))
         if access.quota is None:
-            self._give(slot, answers)
+            self._add(slot, answers)
         else:
             await self._reserve_within(slot, access, access.quota, answers)
         return functools.partial(self._add, slot, -answers)
@@ -135,28 +130,6 @@ class Usage:
             await asyncio.sleep(PAUSE_S)
         raise Overloaded("The month's answers are being counted.", retry_after_s=1)
 
-    def _give(self, slot: Slot, answers: int) -> None:
-        """Count answers at once; what an account gets more in this turn of the event loop, at its end, all together.
-
-        To take the lock takes long. An answer waits for the head of its source, so that it is counted before it goes.
-        """
-        if slot in self._given:
-            self._given[slot] += answers
-            return
-        self._add(slot, answers)
-        # Most requests are the only ones of their turn: nothing has to be done at its end.
-        if self._is_alone():
-            return
-        if not self._given:
-            asyncio.get_running_loop().call_soon(self._count_given)
-        self._given[slot] = 0
-
-    def _count_given(self) -> None:
-        given, self._given = self._given, {}
-        for slot, answers in given.items():
-            if answers:
-                self._add(slot, answers)
-
     def _add(self, slot: Slot, answers: int) -> None:
         self._is_pending = True
         with self._table:
@@ -189,7 +162,6 @@ class Usage:
 
         What fails stays pending for the next time.
         """
-        self._count_given()
         if not self._counting.try_win():
             return False
         try:

@@ -48,6 +48,14 @@ class Storage:
         return self._database.quick_reads
 
     @property
+    def mark(self) -> int | None:
+        """A number, another one after each change by any process: what was read after it holds as long as it does.
+
+        ``None`` while a change may be under way, and where a query must tell. Costs less than a microsecond.
+        """
+        return self._database.mark
+
+    @property
     def parallel_reads(self) -> int:
         """How many reads may be under way at once; another one waits for one of them to end."""
         return self._database.parallel_reads

@@ -150,8 +150,8 @@ class Application:
                     if await self._relay.answer(scope, receive, send):
                         services.metrics.relayed_requests.inc()
                         return
-            if not is_own:
-                await admission.enter(account)
+            if not is_own and (turn := admission.turn(account)) is not None:
+                await turn
         except (Overloaded, HelperLost) as error:
             await self._refuse(exchange, error)
             return

@@ -115,7 +115,7 @@ def prefers_lines(accept: str) -> bool:
 def announces_body(scope: Scope) -> bool:
     """Return whether a request may have a body; cheap, since most have none."""
     headers = headers_of(scope).first
-    return headers.get(b"content-length", b"0") != b"0" or headers.get(b"transfer-encoding", b"0") != b"0"
+    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
 
 
 def has_body(headers: Headers) -> bool:

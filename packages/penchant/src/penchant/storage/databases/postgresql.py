@@ -116,6 +116,8 @@ class PostgresqlDatabase:
     insert = staticmethod(dialect.insert)
     now_ms = NOW_MS
     quick_reads = False
+    mark: int | None = None
+    """Nothing tells without a question whether somebody has changed something."""
     locks_rows = True
     parts: Sequence[StoragePart] = ()
 
@@ -304,10 +306,6 @@ class PostgresqlDatabase:
     def forget_log(self) -> bool:
         """Return that nothing is to be done: the log is the server's."""
         return True
-
-    def change_marks(self) -> tuple[int, ...] | None:
-        """Return nothing: only the server knows what has changed."""
-        return None
 
     def durability_warnings(self) -> list[str]:
         """Return what the server's present settings may lose.

@@ -14,6 +14,7 @@ import fcntl
 import functools
 import itertools
 import json
+import mmap
 import operator
 import os
 import re
@@ -31,7 +32,7 @@ from sqlalchemy import URL, ColumnElement, Connection, Engine, Executable, Table
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
-from penchant.errors import StorageIncompatible, StorageUnavailable
+from penchant.errors import PenchantError, StorageIncompatible, StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.databases.connections import FULL_ERRORS, driver_errors, explain
 from penchant.storage.databases.outages import Outages
@@ -41,6 +42,8 @@ from penchant_engine.owned_folders import make_folder, sync
 
 FILE_NAME = "penchant.db"
 LOCK_NAME = f"{FILE_NAME}.lock"
+MARK_BYTES = 8
+"""The lock's file begins with a number: odd while somebody has the lock, and another one whenever it was had."""
 CACHE_KIB = 8_192
 """Page cache of each connection; there are several in every process, and the system caches the file as well."""
 WRITING_CACHE_KIB = 32_768
@@ -92,6 +95,9 @@ class SqliteDatabase:
         self._folder = folder
         self.outages = Outages(f"in {folder}")
         self._prepare(folder)
+        with (folder / LOCK_NAME).open("rb") as file:
+            self._lock_map = mmap.mmap(file.fileno(), MARK_BYTES, prot=mmap.PROT_READ)
+        self._mark = memoryview(self._lock_map).cast("Q")
         self.reading_engine = self._engine("BEGIN")
         # A plain BEGIN locks at the first write, and that fails at once if others wrote since the first read.
         self.writing_engine = self._engine("BEGIN IMMEDIATE")
@@ -170,6 +176,15 @@ class SqliteDatabase:
         """Give a write transaction that no other process can be in."""
         with self.exclusive(), self.writing_engine.begin() as connection:
             yield connection
+
+    @property
+    def mark(self) -> int | None:
+        """A number that is another one after each change, by whatever process; ``None`` while one is under way.
+
+        What was read after a mark holds as long as the mark does: to look takes 0.1 us, to read a row 13.
+        """
+        mark = self._mark[0]
+        return None if mark & 1 else mark
 
     def head_row(self, source_id: int) -> Sequence[Any] | None:
         """Return the row of `statements.HEAD`, on a connection held by this thread."""
@@ -265,16 +280,6 @@ class SqliteDatabase:
             connection.close()
         return not is_busy
 
-    def change_marks(self) -> tuple[int, ...]:
-        """Return when the file and its write-ahead log were written last, by whatever process, and their sizes."""
-        marks: list[int] = []
-        for path in (self.path, f"{self.path}-wal"):
-            # There is no log while nobody has the file open; a disk that is away is for those to tell who read.
-            with contextlib.suppress(OSError):
-                status = os.stat(path)  # noqa: PTH116  # one path is a text
-                marks += status.st_mtime_ns, status.st_size
-        return tuple(marks)
-
     def durability_warnings(self) -> list[str]:
         """Return that somebody keeps what was erased in the log; every connection has its commits synced."""
         kept = self.erased_log()
@@ -305,6 +310,8 @@ class SqliteDatabase:
             self._thread_connections.clear()
         self.reading_engine.dispose()
         self.writing_engine.dispose()
+        self._mark.release()
+        self._lock_map.close()
         self.outages.close()
 
 
@@ -359,9 +366,24 @@ def exclusive(folder: Path, outages: Outages | None = None) -> Iterator[None]:
         raise explain(error, outages) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        # Odd already where a process died with the lock.
+        mark = int.from_bytes(os.pread(descriptor, MARK_BYTES, 0), sys.byteorder) + 1 | 1
+        _write_mark(descriptor, mark, outages)
+        try:
+            yield
+        finally:
+            # Where it stays odd, marks tell nothing until somebody has the lock again.
+            with contextlib.suppress(PenchantError):
+                _write_mark(descriptor, mark + 1, outages)
     finally:
         os.close(descriptor)
+
+
+def _write_mark(descriptor: int, mark: int, outages: Outages | None) -> None:
+    try:
+        os.pwrite(descriptor, mark.to_bytes(MARK_BYTES, sys.byteorder), 0)
+    except OSError as error:
+        raise explain(error, outages) from error
 
 
 def configure(connection: sqlite3.Connection) -> None:

@@ -85,13 +85,6 @@ class Upkeep:
         with self._transactions.read() as connection:
             return connection.execute(select(func.count()).select_from(pulls)).scalar_one()
 
-    def change_marks(self) -> tuple[int, ...] | None:
-        """Return what is no longer the same once any process has changed something, ``None`` where a query must tell.
-
-        Costs some microseconds. Of two changes within a tick of the file system's clock the second may be missed.
-        """
-        return self._database.change_marks()
-
     def ping(self) -> list[str]:
         """Return what an operator should be warned of, once the database has answered.
 
