@@ -25,6 +25,7 @@ from penchant.live.election import Election
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import View, ViewLimits, Views
 from penchant.storage import DeletePieces, DeleteSource
+from penchant.storage.databases.sqlite import exclusive
 from penchant.telemetry import Metrics
 from penchant_engine.index import Filter, Snapshot
 from penchant_engine.index.compiled import engine
@@ -98,7 +99,7 @@ def expected(sources: Sources, source: str = "s", piece: str = "p1") -> list[tup
 
 
 def renamed(sources: Sources, table: str, name: str) -> None:
-    with closing(sqlite3.connect(sources.folder / "penchant.db")) as connection:
+    with exclusive(sources.folder), closing(sqlite3.connect(sources.folder / "penchant.db")) as connection:
         connection.execute(f"ALTER TABLE {table} RENAME TO {name}")
 
 
@@ -314,7 +315,7 @@ def test_without_a_builder_nobody_waits_for_an_audience(
 
 def lose_history(sources: Sources) -> None:
     """Begin another epoch, as after a promotion."""
-    with closing(sqlite3.connect(sources.folder / "penchant.db")) as connection:
+    with exclusive(sources.folder), closing(sqlite3.connect(sources.folder / "penchant.db")) as connection:
         connection.execute("UPDATE sources SET epoch = epoch + 1")
         connection.commit()
 

@@ -208,9 +208,13 @@ class Admission:
         self._accounts.note(account)
         return self._turn_of(account)
 
+    def serves_several(self) -> bool:
+        """Return whether requests of several accounts came lately."""
+        return self._accounts.are_several(self._monotonic())
+
     def by_turns(self, account: int | None, serving: Awaitable[None]) -> Awaitable[None]:
         """Serve a request that has begun; where several accounts came, each step after a wait needs a turn again."""
-        if self._accounts.are_several(self._monotonic()):
+        if self.serves_several():
             return self._steps(account, serving, by_turns=True)
         # Nobody else is held up, so no step is measured (D237 of docs/decisions.md).
         charged.set(account)

@@ -54,6 +54,11 @@ class Heads:
         # Shared with others, who go on waiting if this one is cancelled.
         return await asyncio.shield(future)
 
+    def mark_of(self, name: SourceName, head: SourceHead) -> int | None:
+        """Return the database's mark under which a source stands at a head that was read; ``None`` for none."""
+        is_current = self._mark == self._database.storage.mark and self._marked.get(name) is head
+        return self._mark if is_current else None
+
     def _read_at_once(self, name: SourceName) -> SourceHead | None:
         storage = self._database.storage
         # Looked at before the read: of a change that comes between, the next one sees that the mark is another.

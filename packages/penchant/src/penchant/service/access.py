@@ -243,16 +243,25 @@ class AccessControl:
         matches = hmac.compare_digest(hash_secret(parts[2]), expected)
         if looked_up is None or record is None or not matches:
             raise Unauthenticated("The API key is not known.")
-        access = self._granted(record)
+        access, hashed = self._granted(record), hash_secret(keys[0])
+        before = self._accepted.peek(hashed)
+        if before is not None and before[1] == access:
+            # The same object, as long as it grants the same.
+            access = before[1]
         # From the moment at which the record was read, not from now: otherwise a revoked key could be believed for the
         # life of both memories, one after the other.
-        self._accepted.put(hash_secret(keys[0]), (looked_up[0], access))
+        self._accepted.put(hashed, (looked_up[0], access))
         return access
 
     def accepted(self, key: str) -> AcceptedKey | None:
         """Return what a key that was accepted before grants, be it longer ago; that gives no right by itself."""
         # By a hash, so that how long the look-up takes tells nothing of a key.
         return self._accepted.get(hash_secret(key)) if key else None
+
+    def still_grants(self, hashed_key: bytes, access: Access) -> bool:
+        """Return whether the key of this hash was accepted a moment ago, and grants what it granted."""
+        accepted = self._accepted.get(hashed_key)
+        return accepted is not None and accepted[1] is access and self.still_accepted(accepted) is not None
 
     def still_accepted(self, accepted: AcceptedKey | None) -> Access | None:
         """Return what a key grants that was accepted a moment ago; ``None`` where it has to be looked up."""

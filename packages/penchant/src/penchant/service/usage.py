@@ -87,12 +87,23 @@ class Usage:
         """
         # Also before a wait for answers under way: where their process has ended, nobody else may settle them.
         self._is_pending = True
-        slot = (access.counter, _month(int(self._clock.seconds() // DAY_S)))
+        slot = self._slot(access)
         if access.quota is None:
             self._add(slot, answers)
         else:
             await self._reserve_within(slot, access, access.quota, answers)
         return functools.partial(self._add, slot, -answers)
+
+    def give(self, access: Access) -> None:
+        """Count an answer to a key without a quota.
+
+        Raises:
+            Overloaded: too many accounts ask at once.
+        """
+        self._add(self._slot(access), 1)
+
+    def _slot(self, access: Access) -> Slot:
+        return access.counter, _month(int(self._clock.seconds() // DAY_S))
 
     async def _reserve_within(self, slot: Slot, access: Access, quota: int, answers: int) -> None:
         """Count answers if the quota certainly has room for them; wait while that is uncertain.

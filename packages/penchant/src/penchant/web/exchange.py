@@ -211,6 +211,17 @@ class RequestExchange:
         await send({"type": "http.response.start", "status": status, "headers": [*headers, *self._headers()]})
         await send({"type": "http.response.body", "body": body})
 
+    def record(self) -> list[Message]:
+        """Return where the messages of the answer will be, as they go out."""
+        send, messages = self._send, list[Message]()
+
+        async def recording(message: Message) -> None:
+            messages.append(message)
+            await send(message)
+
+        self._send = recording
+        return messages
+
     def _compress(self, forms: dict[str, bytes] | None = None) -> None:
         """Have what is sent from here on compressed, where the client accepts it and that pays."""
         # HEAD keeps the length of the answer as it is without compression.

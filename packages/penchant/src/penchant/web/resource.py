@@ -45,6 +45,7 @@ from penchant.web.operations import (
 from penchant.web.parameters import INCLUDE, NARROWING
 from penchant.web.query import NO_QUERY, PathParameters, QueryParameters, is_any_named
 from penchant.web.remembering import Headers, SentAnswer, find_answer, keep_answer
+from penchant.web.repeating import send_to_keep
 from penchant.wire import encode
 
 INCLUDE_ATTEMPTS = 20
@@ -138,7 +139,7 @@ class CheckedOperation:
             if operation.reader is not None:
                 call = await _prepare(call, operation.reader)
             if operation.remembered and (found := await find_answer(call)) is not None:
-                await _send_again(call, found)
+                await send_to_keep(call, functools.partial(_send_again, call, found))
                 return
             answer = await self._answered(call)
         except PenchantError:

@@ -76,6 +76,22 @@ class _UnchangedAnswer(NamedTuple):
     person: ReferenceType[UserFeatures]
 
 
+class WholeAnswer(NamedTuple):
+    """What was sent to a request, as long as its source stands where it stood, and the moments for which it holds."""
+
+    value: Any
+    since: int
+    until: int
+    audience: ReferenceType[Audience] | None = None
+    person: ReferenceType[UserFeatures] | None = None
+
+    def holds(self, now: int, settled: Callable[[], Audience | None]) -> bool:
+        """Return whether it holds at a moment, ``settled`` being what all people like at that."""
+        if not self.since <= now < self.until:
+            return False
+        return self.audience is None or self.audience() is settled()
+
+
 class AnswerCache:
     """Answers by their places; beyond ``limit_bytes`` those go that were asked for least recently.
 
@@ -177,6 +193,23 @@ class AnswerCache:
         elif settled is None or settled() is not None:
             gone = ref(person, partial(self._note_gone, own))
             self._entries.put(own, _UnchangedAnswer(value, head, answer, gone), ENTRY_BYTES + nbytes)
+
+    def find_whole(self, request: Hashable) -> WholeAnswer | None:
+        """Return what was sent to a request whose bytes were these, be it that it holds no longer."""
+        found: WholeAnswer | None = self._entries.get(request)
+        return found
+
+    def keep_whole(self, request: Hashable, place: Hashable, value: Any, nbytes: int) -> None:
+        """Keep what was sent to a request, of so many bytes, out of what is kept at the place of its answer."""
+        kept = self._entries.peek(place)
+        if isinstance(kept, _CachedAnswer):
+            whole = WholeAnswer(value, kept.since, kept.until, kept.audience)
+        elif isinstance(kept, _UnchangedAnswer) and (person := kept.person()) is not None:
+            gone = ref(person, partial(self._note_gone, request))
+            whole = WholeAnswer(value, kept.answer.since, kept.answer.until, kept.answer.audience, gone)
+        else:
+            return
+        self._entries.put(request, whole, ENTRY_BYTES + nbytes)
 
     def find_members(self, place: Hashable) -> Any:
         """Return the members that were kept of a piece; ``None`` where there are none."""
