@@ -43,9 +43,9 @@ def test_a_lane_tells_what_waits_and_how_long_it_did() -> None:
         return [None for _ in commands]
 
     lane = Lane("content", carry_out, metrics)
-    futures = [lane.enqueue(submission())]
+    futures = [lane.submit(submission())]
     assert held.wait(60)
-    futures += [lane.enqueue(submission(body=b"x" * 100)) for _ in range(3)]
+    futures += [lane.submit(submission(body=b"x" * 100)) for _ in range(3)]
 
     assert lane.queued == (3, 300)
     time.sleep(0.05)

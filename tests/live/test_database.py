@@ -1,6 +1,7 @@
 """Changes that requests wait for: what is given up, or takes too long, is taken back unless it has begun."""
 
 import asyncio
+import contextvars
 import threading
 import time
 from collections.abc import Iterator
@@ -99,4 +100,43 @@ async def test_a_change_that_takes_too_long_is_refused_and_carried_out_if_it_has
 
     monkeypatch.undo()
     assert await ids_after(database) == {"begun", "last"}
+    database.close()
+
+
+async def test_a_change_whose_task_is_cancelled_once_it_is_stored_is_given_up_once(storage: Storage) -> None:
+    database = AsyncStorage(storage, Metrics())
+    task = asyncio.create_task(database.change(submitting("stored")))
+    await asyncio.sleep(0)
+    # In this thread, so that the event loop cannot hear of the commit before the cancellation.
+    while storage.sources.read_head(1, "s") is None:
+        pass
+    task.cancel("no more")
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert await ids_after(database) == {"stored", "last"}
+    database.close()
+
+
+async def test_changes_that_share_a_commit_go_on_each_in_its_own_context(storage: Storage) -> None:
+    database, name = AsyncStorage(storage, Metrics()), contextvars.ContextVar[str]("name")
+
+    async def change(piece_id: str) -> str:
+        name.set(piece_id)
+        await database.change(submitting(piece_id))
+        return name.get()
+
+    with held(storage):
+        changes = [asyncio.create_task(change(f"p{number}")) for number in range(8)]
+        await asyncio.sleep(0)
+
+    assert await asyncio.gather(*changes) == [f"p{number}" for number in range(8)]
+    database.close()
+
+
+def test_an_event_loop_that_comes_after_another_one_hears_of_changes(storage: Storage) -> None:
+    database = AsyncStorage(storage, Metrics())
+    versions = [asyncio.run(database.change(submitting("p"))).version for _ in range(2)]
+
+    assert versions[0] < versions[1]
     database.close()

@@ -63,9 +63,9 @@ def test_a_command_that_nobody_waits_for_any_more_is_not_carried_out() -> None:
         return [None] * len(commands)
 
     lane = Lane("test", carry_out)
-    first = lane.enqueue(COMMANDS[0])
+    first = lane.submit(COMMANDS[0])
     assert began.wait(60)
-    given_up, last = lane.enqueue(COMMANDS[1]), lane.enqueue(COMMANDS[2])
+    given_up, last = lane.submit(COMMANDS[1]), lane.submit(COMMANDS[2])
     assert given_up.cancel()
     held.set()
 

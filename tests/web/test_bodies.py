@@ -1,5 +1,6 @@
 """Bodies have limits by what they are for, and cost what they are worth."""
 
+import asyncio
 import gzip
 import tracemalloc
 from pathlib import Path
@@ -7,13 +8,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from starlette.datastructures import Headers
+from starlette.types import Message
 
 from acceptance.processes import wait_until
 from factories import piece
+from penchant.errors import RequestTimeout
 from penchant.service.decoding import INLINE_BYTES, BodyDecoder
 from penchant.settings import NodeSettings
 from penchant.web import compression
-from penchant.web.bodies import LIST_BODY, MAX_GZIP_MEMBERS
+from penchant.web.bodies import LIST_BODY, MAX_GZIP_MEMBERS, read_body
 from serving import Service
 
 JSON = {"content-type": "application/json"}
@@ -143,3 +147,31 @@ def test_long_headers_are_read_and_not_remembered() -> None:
         tracemalloc.stop()
 
     assert kept < 100_000  # of 400,000 bytes of headers
+
+
+async def test_a_body_that_pauses_is_refused_and_its_request_goes_on() -> None:
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    for headers in ({}, {"content-encoding": "gzip"}):
+        with pytest.raises(RequestTimeout, match=r"for 0\.01 seconds"):
+            await read_body(receive, Headers(headers), limit_bytes=9, timeout_s=0.01, take=lambda _: None)
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()
+
+
+async def test_a_request_that_is_cancelled_while_its_body_comes_is_cancelled() -> None:
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    reading = asyncio.create_task(
+        read_body(receive, Headers(), limit_bytes=9, timeout_s=60, take=lambda _: None),
+    )
+    await asyncio.sleep(0)
+    reading.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await reading

@@ -9,12 +9,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Generic, ParamSpec, TypeVar
 
-from penchant.errors import StorageUnavailable
+from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import AccountLoads, RecentAccounts, charged
+from penchant.live.deadlines import Deadlines
 from penchant.storage import Command, Storage
 from penchant.telemetry import Metrics, SecondsCount
 from penchant.tracing import tracing
@@ -135,6 +136,7 @@ class AsyncStorage:
         # Apart, so that reads which the database leaves without an answer hold up nothing else.
         self._prompt_threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-prompt")
         self._away_until = 0.0
+        self._changes: PendingChanges | None = None
 
     def serve(self, account: int) -> None:
         """Note whose request it is that is served from here on: it pays for it, and accounts take turns at threads."""
@@ -231,53 +233,123 @@ class AsyncStorage:
     async def _carry_out(self, command: Command[Result], timeout_s: float | None) -> Result:
         """Queue a command and wait for its result; whoever gives up takes it back, where it has not begun."""
         started, loop = time.perf_counter(), asyncio.get_running_loop()
-        waiting = loop.create_future()
-        # By hand: `asyncio.timeout` and `wrap_future` take three times as many steps, for every change.
-        deadline = None if timeout_s is None else loop.call_later(timeout_s, _give_up, waiting)
-        try:
-            with tracing.span("change"):
-                queued = self.storage.submit(command)
-                queued.add_done_callback(lambda done: _hand_over(loop, done, waiting))
-                try:
-                    outcome: Result = await waiting
-                except BaseException:
-                    queued.cancel()
-                    raise
-        finally:
-            if deadline is not None:
-                deadline.cancel()
+        changes = self._changes
+        if changes is None or changes.loop is not loop:
+            changes = self._changes = PendingChanges(loop)
+        change: PendingChange[Result] = PendingChange(changes)
+        with tracing.span("change"):
+            self.storage.enqueue(command, change)
+            if timeout_s is not None:
+                changes.deadlines.begin(change, timeout_s)
+            outcome = await change
         self._commit_seconds(command.lane).count(time.perf_counter() - started)
         return outcome
 
 
-def _hand_over(loop: asyncio.AbstractEventLoop, done: Future[Any], waiting: asyncio.Future[Any]) -> None:
-    """Have the event loop settle what waits for a change that is done; in the thread that did it."""
-    # Nobody waits behind a loop that was closed.
-    with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(_settle, done, waiting)
+class PendingChange(Generic[Result]):
+    """A change for which one task waits: awaited in the event loop, settled by the thread of a lane.
 
+    It is a future to both, and goes on with its task in the turn of the loop in which it is woken; one of asyncio is
+    settled in a turn, and its task goes on in the next.
+    """
 
-def _settle(done: Future[Any], waiting: asyncio.Future[Any]) -> None:
-    if waiting.done():
-        return
-    try:
-        outcome = done.result()
-    except CancelledError:
-        # Taken back by who waited for it.
-        return
-    except Exception as error:  # noqa: BLE001  # it is theirs who wait
-        waiting.set_exception(error)
-    else:
-        waiting.set_result(outcome)
+    __slots__ = ("_asyncio_future_blocking", "_changes", "_context", "_error", "_given_up", "_result", "_wakeup")
 
+    def __init__(self, changes: "PendingChanges") -> None:
+        self._asyncio_future_blocking = False
+        self._changes = changes
+        self._given_up: BaseException | None = None
+        self._error: PenchantError | None = None
+        self._wakeup: Callable[[Any], object] | None = None
 
-def _give_up(waiting: asyncio.Future[Any]) -> None:
-    if not waiting.done():
-        waiting.set_exception(
+    def set_running_or_notify_cancel(self) -> bool:
+        """Return whether somebody waits for it still."""
+        return self._given_up is None
+
+    def set_result(self, result: Result) -> None:
+        """Take the result, and have the task go on."""
+        self._result = result
+        self._changes.settled(self)
+
+    def set_exception(self, exception: PenchantError) -> None:
+        """Take the error, and have the task go on with it."""
+        self._error = exception
+        self._changes.settled(self)
+
+    def expire(self) -> None:
+        """Have the task go on with the error that it took too long; in the event loop."""
+        self._give_up(
             StorageUnavailable(
                 "The change was not stored in time; it may or may not be stored. Send it again.", retry_after_s=1
             )
         )
+
+    def _give_up(self, error: BaseException) -> None:
+        """Have the task go on with an error: whatever comes of the change, nobody waits for it."""
+        self._given_up = error
+        self._changes.settled(self)
+
+    def wake(self) -> None:
+        """Have the task go on here and now, unless it has; in the event loop."""
+        wakeup, self._wakeup = self._wakeup, None
+        if wakeup is not None:
+            self._context.run(wakeup, self)
+
+    # What a task asks of a future for which it waits.
+
+    def __await__(self) -> Generator[Any, None, Result]:
+        """Wait for it."""
+        self._asyncio_future_blocking = True
+        yield self
+        return self.result()
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the event loop of the task."""
+        return self._changes.loop
+
+    def add_done_callback(self, wakeup: Callable[[Any], object], *, context: contextvars.Context) -> None:
+        """Take what has the task go on."""
+        self._wakeup, self._context = wakeup, context
+
+    def cancel(self, msg: object = None) -> bool:
+        """Give it up, since the task is cancelled."""
+        self._give_up(asyncio.CancelledError() if msg is None else asyncio.CancelledError(msg))
+        return True
+
+    def result(self) -> Result:
+        """Return what came of it, or raise."""
+        error = self._given_up or self._error
+        if error is not None:
+            raise error
+        return self._result
+
+
+class PendingChanges:
+    """The changes for which tasks of an event loop wait: one wake-up for all that are settled together."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.deadlines = Deadlines()
+        self._settled: deque[PendingChange[Any]] = deque()
+        self._is_waking = False
+
+    def settled(self, change: PendingChange[Any]) -> None:
+        """Have the task that waits for a change go on; in any thread."""
+        self._settled.append(change)
+        if self._is_waking:
+            return
+        self._is_waking = True
+        # Nobody waits behind a loop that was closed.
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        # First: what is settled from here on comes in time for the loop below, or has it run once more.
+        self._is_waking = False
+        while self._settled:
+            change = self._settled.popleft()
+            self.deadlines.end(change)
+            change.wake()
 
 
 def _away() -> StorageUnavailable:

@@ -43,6 +43,7 @@ MAX_ACCEPTED = 10_000
 """Keys that are remembered together."""
 MAX_SHOWN_ORIGIN = 200
 """Characters of a foreign origin that a refusal repeats."""
+_ALL_SCOPES = frozenset(Scope)
 _ALPHABET = string.ascii_letters + string.digits
 _KEY_ID_LENGTH = 12
 _SECRET_LENGTH = 32
@@ -70,7 +71,7 @@ class Access:
     account_id: int
     plan: Plan
     admin: bool
-    scopes: frozenset[Scope] = frozenset(Scope)
+    scopes: frozenset[Scope] = _ALL_SCOPES
     origins: frozenset[str] = frozenset()
     signing_secret: str | None = field(default=None, repr=False)
     address_rate: int = DEFAULT_ADDRESS_RATE
@@ -102,7 +103,7 @@ class Access:
     @property
     def bypasses_review(self) -> bool:
         """Whether the setting ``fourEyes`` does not hold the caller: the key of a program (D208)."""
-        return self.grant is None and self.scopes == frozenset(Scope)
+        return self.grant is None and self.scopes == _ALL_SCOPES
 
     def command_of(self, source: str) -> dict[str, Any]:
         """Return what every change of a source says of whose it is and who asks."""

@@ -20,8 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from penchant.errors import ConnectionLost, Overloaded, PenchantError, StorageUnavailable
 from penchant.storage.databases.opening import Transactions, now_ms
@@ -40,26 +39,38 @@ CarryOut = Callable[[Sequence[Command[Any]]], list[Any]]
 """Returns the result of each command, or the error with which it is refused."""
 
 
-@dataclass(slots=True, eq=False)
-class _QueuedCommand:
-    """A command in a queue, and the future for which its request waits.
+class Waiter(Protocol):
+    """Who waits for a command: a future, or what a lane may settle as one.
 
-    The future goes one of two ways, and never back:
+    It goes one of two ways, and never back:
 
-        queued --(the request is given up)--> cancelled, never carried out
-        queued --(its group begins)--> running --(the commit)--> done, with a result or an error
+    queued --(the request is given up)--> cancelled, never carried out
+    queued --(its group begins)--> running --(the commit)--> done, with a result or an error
     """
+
+    def set_running_or_notify_cancel(self) -> bool:
+        """Return whether the command is still to be carried out: its group begins."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Take the command's result, after the commit."""
+
+    def set_exception(self, exception: PenchantError, /) -> None:
+        """Take the error with which the command is refused."""
+
+
+class _QueuedCommand(NamedTuple):
+    """A command in a queue, and who waits for it."""
 
     command: Command[Any]
     size_bytes: int
     queued_at: float
-    future: Future[Any] = field(default_factory=Future)
+    waiter: Waiter
 
 
 class Lane:
     """One queue with one writer thread; commands of a source keep their order.
 
-    A command whose future was cancelled while it waited is not carried out.
+    A command that was given up while it waited is not carried out.
     """
 
     def __init__(self, name: str, carry_out: CarryOut, metrics: Metrics | None = None) -> None:
@@ -67,28 +78,37 @@ class Lane:
         self._carry_out = carry_out
         self._queue_seconds = None if metrics is None else metrics.queue_seconds.labels(name)
         self._group_changes = None if metrics is None else metrics.group_changes.labels(name)
-        self._queue: queue.Queue[_QueuedCommand | None] = queue.Queue()
+        self._queue: queue.SimpleQueue[_QueuedCommand | None] = queue.SimpleQueue()
         self._bytes = 0
         self._guard = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"penchant-write-{name}", daemon=True)
         self._thread.start()
 
-    def enqueue(self, command: Command[Result]) -> Future[Result]:
+    def submit(self, command: Command[Result]) -> Future[Result]:
         """Queue a command; the future is done after its group's commit.
 
         Raises:
             Overloaded: the queue is full.
         """
-        waiting = _QueuedCommand(command, command.size_bytes, time.monotonic())
+        future = Future[Result]()
+        self.enqueue(command, future)
+        return future
+
+    def enqueue(self, command: Command[Any], waiter: Waiter) -> None:
+        """Queue a command; its waiter is told what came of it after its group's commit, in the lane's thread.
+
+        Raises:
+            Overloaded: the queue is full.
+        """
+        size = command.size_bytes
         with self._guard:
             # The bound may be passed by as many commands as there are threads here: each is queued after the lock.
             # One body above the bound is taken where no other waits: otherwise it could never be stored.
             full = self._queue.qsize() >= MAX_QUEUED
-            if full or (self._bytes and self._bytes + waiting.size_bytes > MAX_QUEUED_BYTES):
+            if full or (self._bytes and self._bytes + size > MAX_QUEUED_BYTES):
                 raise Overloaded("Too many changes are waiting; send this one again soon.", retry_after_s=1)
-            self._bytes += waiting.size_bytes
-        self._queue.put(waiting)
-        return waiting.future
+            self._bytes += size
+        self._queue.put(_QueuedCommand(command, size, time.monotonic(), waiter))
 
     @property
     def queued(self) -> tuple[int, int]:
@@ -104,11 +124,11 @@ class Lane:
     def _run(self) -> None:
         """Commit groups until the queue ends with ``None``: the loop of the writer thread.
 
-        Whatever happens to a group, its futures are settled and the loop goes on.
+        Whatever happens to a group, those who wait for it are told and the loop goes on.
         """
         while (first := self._queue.get()) is not None:
             # From here on a future cannot be cancelled: a command is never carried out and yet answered as cancelled.
-            group = [each for each in self._gather(first) if each.future.set_running_or_notify_cancel()]
+            group = [each for each in self._gather(first) if each.waiter.set_running_or_notify_cancel()]
             if not group:
                 continue
             if self._queue_seconds is not None and self._group_changes is not None:
@@ -123,7 +143,7 @@ class Lane:
                 unavailable = error if isinstance(error, PenchantError) else _unavailable()
                 results = [unavailable] * len(group)
             for waiting, result in zip(group, results, strict=True):
-                _settle(waiting.future, result)
+                _settle(waiting.waiter, result)
 
     def _gather(self, first: _QueuedCommand) -> list[_QueuedCommand]:
         """Return a group: the first command and those that are queued behind it, up to the bounds of a group."""
@@ -233,11 +253,11 @@ def in_source_order(commands: Sequence[Command[Any]]) -> list[list[int]]:
     return runs
 
 
-def _settle(future: Future[Any], result: Any) -> None:
+def _settle(waiter: Waiter, result: Any) -> None:
     if isinstance(result, PenchantError):
-        future.set_exception(result)
+        waiter.set_exception(result)
     else:
-        future.set_result(result)
+        waiter.set_result(result)
 
 
 def _unavailable() -> StorageUnavailable:

@@ -6,12 +6,12 @@ Synchronous and safe for threads. It knows no HTTP, no index, and no clock but t
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from penchant.storage.accounts import AccountStore, KeyStore, SessionStore
 from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.databases.opening import AnyDatabase, Transactions, open_database
-from penchant.storage.group_commit import GroupCommit, Lane
+from penchant.storage.group_commit import GroupCommit, Lane, Waiter
 from penchant.storage.owed_erasures import settlements
 from penchant.storage.parts import StoragePart
 from penchant.storage.people import PeopleStore
@@ -78,7 +78,15 @@ class Storage:
         Raises:
             Overloaded: too much is queued already.
         """
-        return self._lanes[command.lane].enqueue(command)
+        return self._lanes[command.lane].submit(command)
+
+    def enqueue(self, command: Command[Any], waiter: Waiter) -> None:
+        """Queue a command as `submit` does, for who has another way to wait than a future.
+
+        Raises:
+            Overloaded: too much is queued already.
+        """
+        self._lanes[command.lane].enqueue(command, waiter)
 
     def settle_erasures(self) -> None:
         """Carry out the erasures that were owed to a package which is installed by now."""

@@ -2,10 +2,9 @@
 
 What a part passes, with the bounds that are looked at on the way:
 
-    receive -> _chunks -> _counted -> _inflate -> _counted -> take -> parts
-               pause      bytes       members     bytes       memory of all
-               in time    as sent     of gzip     as they     requests together
-                                                  become
+    receive -> _receive_part -> ( of gzip: _chunks -> _inflate -> ) _BoundedBody -> body
+               pause                       bytes      members       bytes as they become,
+               in time                     as sent                  memory of all requests together
 """
 
 import asyncio
@@ -16,12 +15,14 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope
 
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
 from penchant.live.database import give_way
+from penchant.live.deadlines import Deadlines
 from penchant.settings import NodeSettings
 from penchant.web.compression import MAX_REMEMBERED_LENGTH
 from penchant.web.query import headers_of
@@ -36,6 +37,8 @@ _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
 _INFLATING = ThreadPoolExecutor(1, thread_name_prefix="penchant-inflate", initializer=give_way)
 """One thread, whose parts of all requests take turns: however many bombs come, another core is left for answers."""
+_PAUSES = Deadlines()
+"""Of all bodies that are read."""
 MAX_GZIP_MEMBERS = 16
 """Members of a gzip body: each costs what is left of its part, whether anything is in it or not."""
 LINGERING_S = 5.0
@@ -138,16 +141,38 @@ async def read_body(
     announced = headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > limit_bytes:
         raise _too_large(limit_bytes)
-    chunks = _chunks(receive, timeout_s)
+    body = _BoundedBody(limit_bytes, take)
     if _is_gzip(headers):
         # Bounded on both sides: before, so that no endless stream of nothing comes in; behind, against bombs.
-        chunks = _inflate(_counted(chunks, limit_bytes))
-    parts = []
-    async for chunk in _counted(chunks, limit_bytes):
+        async for part in _inflate(_chunks(receive, timeout_s, limit_bytes)):
+            body.add(part)
+    else:
+        more = True
+        while more:
+            part, more = await _receive_part(receive, timeout_s)
+            body.add(part)
+    return body.join()
+
+
+class _BoundedBody:
+    """A body, part by part: not larger than it may be, and ``take`` gets the size of each."""
+
+    def __init__(self, limit_bytes: int, take: Callable[[int], None]) -> None:
+        self._limit_bytes = limit_bytes
+        self._take = take
+        self._size = 0
+        self._parts: list[bytes] = []
+
+    def add(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._limit_bytes:
+            raise _too_large(self._limit_bytes)
         # Memory is taken part by part: a body that announces much and sends little takes only what it sends.
-        take(len(chunk))
-        parts.append(chunk)
-    return b"".join(parts).removeprefix(codecs.BOM_UTF8)
+        self._take(len(part))
+        self._parts.append(part)
+
+    def join(self) -> bytes:
+        return b"".join(self._parts).removeprefix(codecs.BOM_UTF8)
 
 
 class BodyReceiver:
@@ -192,35 +217,55 @@ def _too_large(limit_bytes: int) -> BodyTooLarge:
     return BodyTooLarge(f"The body is larger than {limit_bytes} bytes, the most that is accepted. Send less at once.")
 
 
-async def _chunks(receive: Receive, timeout_s: float) -> AsyncIterator[bytes]:
-    """Yield the parts of a body as they come in, each within the time.
+class _Pause:
+    """A wait for the next part of a body: where it takes too long, the task that waits is cancelled."""
+
+    __slots__ = ("_cancelling", "_is_expired", "_task")
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[Any] = asyncio.current_task()  # type: ignore[assignment]  # a request has one
+        self._cancelling = self._task.cancelling()
+        self._is_expired = False
+
+    def expire(self) -> None:
+        self._is_expired = True
+        self._task.cancel()
+
+    def took_too_long(self) -> bool:
+        """Return whether the task was cancelled for this alone; of that it knows no more then."""
+        return self._is_expired and self._task.uncancel() <= self._cancelling
+
+
+async def _receive_part(receive: Receive, timeout_s: float) -> tuple[bytes, bool]:
+    """Return the next part of a body, and whether more comes.
 
     Raises:
         RequestTimeout: the client paused for too long.
         InvalidSyntax: the body ended before its end.
     """
-    more = True
+    pause = _Pause()
+    _PAUSES.begin(pause, timeout_s)
+    try:
+        message = await receive()
+    except asyncio.CancelledError:
+        if not pause.took_too_long():
+            raise
+        raise RequestTimeout(
+            f"Nothing arrived for {timeout_s:g} seconds before the body was complete. Send it again."
+        ) from None
+    finally:
+        _PAUSES.end(pause)
+    if message["type"] == "http.disconnect":
+        # Whether the client has gone or its framing is broken cannot be seen here; only the latter reads this.
+        raise InvalidSyntax("The body ended before its announced end, or a chunk of it is malformed. Send it again.")
+    return message.get("body", b""), message.get("more_body", False)
+
+
+async def _chunks(receive: Receive, timeout_s: float, limit_bytes: int) -> AsyncIterator[bytes]:
+    """Yield the parts of a body as they come in; raise `BodyTooLarge` as soon as they are too large together."""
+    size, more = 0, True
     while more:
-        try:
-            async with asyncio.timeout(timeout_s):
-                message = await receive()
-        except TimeoutError:
-            raise RequestTimeout(
-                f"Nothing arrived for {timeout_s:g} seconds before the body was complete. Send it again."
-            ) from None
-        if message["type"] == "http.disconnect":
-            # Whether the client has gone or its framing is broken cannot be seen here; only the latter reads this.
-            raise InvalidSyntax(
-                "The body ended before its announced end, or a chunk of it is malformed. Send it again."
-            )
-        more = message.get("more_body", False)
-        yield message.get("body", b"")
-
-
-async def _counted(chunks: AsyncIterator[bytes], limit_bytes: int) -> AsyncIterator[bytes]:
-    """Yield the parts; raise `BodyTooLarge` as soon as they are too large together."""
-    size = 0
-    async for chunk in chunks:
+        chunk, more = await _receive_part(receive, timeout_s)
         size += len(chunk)
         if size > limit_bytes:
             raise _too_large(limit_bytes)
