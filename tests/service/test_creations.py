@@ -1,9 +1,28 @@
 """An account makes so many sources a minute."""
 
+from pathlib import Path
+
 import pytest
 
+from factories import piece
 from penchant.errors import RateExceeded, StorageUnavailable
 from penchant.service.content import CreationRate
+from penchant.settings import NodeSettings
+from serving import Service
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> NodeSettings:
+    return NodeSettings(data=str(tmp_path / "data"), source_creations_per_minute=1)
+
+
+def test_only_a_submission_that_makes_a_source_counts(service: Service) -> None:
+    for _ in range(3):
+        service.submit("s", piece("a", "x"))
+    refused = service.request("POST", "/t/content", json=[piece("a", "x")])
+
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate-exceeded")
+    assert service.get("/t/ids").status_code == 404
 
 
 def create(rate: CreationRate, account_id: int, limit: int) -> None:

@@ -262,7 +262,7 @@ def test_pieces_are_looked_up_by_their_ids_however_many_the_source_has(tmp_path:
     database = storage.keys._transactions.database
     for engine in database.engines:
         # Of the driver, which most of them go to without SQLAlchemy.
-        listen(engine, "checkout", lambda driver, *_: driver.set_trace_callback(note))
+        listen(engine, "begin", lambda connection: connection.connection.driver_connection.set_trace_callback(note))
     done(storage, submitting(account, "a", "b", "c"))
     storage.pieces.read_some(account, "s", ["a", "b", "c"])
     new = [NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id=each) for each in ("a", "b")]

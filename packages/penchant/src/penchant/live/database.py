@@ -300,8 +300,9 @@ class PendingChange(Generic[Result]):
     def __await__(self) -> Generator[Any, None, Result]:
         """Wait for it."""
         self._asyncio_future_blocking = True
+        # What it failed with is raised here: the task asks for the result first.
         yield self
-        return self.result()
+        return self._result
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """Return the event loop of the task."""

@@ -16,7 +16,8 @@ import itertools
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import UNSET
@@ -243,13 +244,17 @@ class Content:
         command = SubmitPieces(
             **access.command_of(source),
             pieces=submission.pieces,
+            makes_source=False,
             max_sources=access.plan.sources,
             max_pieces=access.plan.pieces_per_source,
             settings=b"" if settings is None else encode_settings(settings),
             words=rule_of(settings),
         )
-        with await self._creating(access, source):
+        try:
             outcome = await self.words.submit(command)
+        except UnknownSource:
+            with self._creations.creating(access.account_id, self._settings.now.source_creations_per_minute):
+                outcome = await self.words.submit(replace(command, makes_source=True))
         self._metrics.pieces_submitted.inc(submission.accepted)
         return Receipt(
             source=source,
@@ -260,14 +265,6 @@ class Content:
             superseded=submission.superseded,
             ignored=submission.ignored,
         )
-
-    async def _creating(self, access: Access, source: str) -> AbstractContextManager[None]:
-        """Return what counts a source that is made, where there is none of this name yet."""
-        try:
-            await self._views.existing(access.account_id, source)
-        except UnknownSource:
-            return self._creations.creating(access.account_id, self._settings.now.source_creations_per_minute)
-        return nullcontext()
 
     async def delete(self, access: Access, source: str, ids: Sequence[str]) -> PieceDeletion:
         """Delete the pieces with these ids; unknown ones are no error."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import delete, func, select, update
 
-from penchant.errors import TooManyPieces, TooManySources
+from penchant.errors import TooManyPieces, TooManySources, UnknownSource
 from penchant.model import EncodedPiece
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, BodyWriter, forget_dictionaries
@@ -48,14 +48,16 @@ class PieceDeletion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitPieces(SourceCommand[PieceSubmission]):
-    """Store pieces (ids are distinct), replacing those of the same id; makes the source where it is missing.
+    """Store pieces (ids are distinct), replacing those of the same id.
 
-    Fails with `TooManySources` or `TooManyPieces` where a limit is given and would be passed by a new source
-    or by new ids, with `KeywordRulesChanged` where the pieces have not the keywords of the rules of the source. A
-    source that is made has ``settings``, and keywords by the rule ``words``.
+    Makes the source where it is missing, or fails with `UnknownSource` without ``makes_source``. Fails with
+    `TooManySources` or `TooManyPieces` where a limit is given and would be passed by a new source or by new ids, with
+    `KeywordRulesChanged` where the pieces have not the keywords of the rules of the source. A source that is made has
+    ``settings``, and keywords by the rule ``words``.
     """
 
     pieces: Sequence[EncodedPiece]
+    makes_source: bool = True
     max_sources: int | None = None
     max_pieces: int | None = None
     rules: KeywordRules = NO_KEYWORDS
@@ -71,6 +73,8 @@ class SubmitPieces(SourceCommand[PieceSubmission]):
         """Store the pieces, each at a version of its own, making the source where it is missing."""
         row = transaction.lock_source(self, CONTENT)
         if row is None or row.deleted:
+            if not self.makes_source:
+                raise UnknownSource("The account has no source of this name; the first submission makes it.")
             require_rules(self.rules, KeywordRules(self.words, self.words))
             _check_sources(transaction, self)
             # Before anything is written: a submission that is refused makes no source.

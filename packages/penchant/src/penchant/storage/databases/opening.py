@@ -48,11 +48,9 @@ class Transactions:
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a transaction that is committed, and synced, at the end of the block."""
-        # The lock first, the transaction within: SQLite would otherwise wait for its own lock by polling.
-        database = self.database
-        with driver_errors(database.outages), database.exclusive(), database.writing_engine.begin() as connection:
+        with driver_errors(self.database.outages), self.database.writing() as connection:
             yield connection
-        database.outages.end_writing()
+        self.database.outages.end_writing()
 
 
 def open_database(  # noqa: PLR0913  # what a database is opened with

@@ -224,6 +224,10 @@ class PostgresqlDatabase:
         host, port = (given or url.query.get(name, "") for name, given in (("host", url.host), ("port", url.port)))
         return f"postgresql:{host}:{port}/{url.database}"
 
+    def writing(self) -> contextlib.AbstractContextManager[Connection]:
+        """Give a write transaction, which is committed at the end of the block."""
+        return self.writing_engine.begin()
+
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
         """Nothing to hold: the counter rows are locked within the transaction."""

@@ -112,6 +112,7 @@ class SqliteDatabase:
             table: str(statements.insert_missing(self.insert, table).compile(dialect=dialect.dialect()))
             for table in (event_ids,)
         }
+        self._writing: Connection | None = None
         self._local = threading.local()
         self._guard = threading.Lock()
         self._thread_connections: list[sqlite3.Connection] = []
@@ -170,6 +171,21 @@ class SqliteDatabase:
     def exclusive(self) -> contextlib.AbstractContextManager[None]:
         """Hold the file lock: fair between processes, and freed by the kernel if this one dies."""
         return exclusive(self._folder, self.outages)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a write transaction, which is committed at the end of the block."""
+        # The lock first, the transaction within: SQLite would otherwise wait for its own lock by polling.
+        with self.exclusive():
+            # Kept by whoever has the lock: to take it from the pool and give it back costs more than its transaction.
+            connection, self._writing = self._writing or self.writing_engine.connect(), None
+            try:
+                with connection.begin():
+                    yield connection
+            except BaseException:
+                connection.close()
+                raise
+            self._writing = connection
 
     @contextlib.contextmanager
     def migrating(self) -> Iterator[Connection]:
@@ -308,6 +324,8 @@ class SqliteDatabase:
             for connection in self._thread_connections:
                 connection.close()
             self._thread_connections.clear()
+        if self._writing is not None:
+            self._writing.close()
         self.reading_engine.dispose()
         self.writing_engine.dispose()
         self._mark.release()
@@ -361,7 +379,7 @@ def exclusive(folder: Path, outages: Outages | None = None) -> Iterator[None]:
         StorageUnavailable: the lock's file cannot be opened.
     """
     try:
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(f"{folder}/{LOCK_NAME}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise explain(error, outages) from error
     try:
