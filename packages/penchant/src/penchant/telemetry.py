@@ -43,8 +43,10 @@ MAX_LABELLED_KEYS = 100
 """Browser keys that a process counts by their ids; more are counted together, so that files stay small."""
 FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
-_FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
-"""Prefixes that prometheus-client gives to the names of a process's files."""
+GAUGE_BYTES = 1 << 16
+"""Room for some 250 series: gauges have a lane as their label, or none."""
+_FILES = {"counter": FILE_BYTES, "histogram": FILE_BYTES, "gauge_livesum": GAUGE_BYTES, "gauge_max": GAUGE_BYTES}
+"""Room in a process's files by the prefixes that prometheus-client gives to their names."""
 
 KEPT_ERROR_BYTES = 64 * 1024
 """How large the file of the last errors may become."""
@@ -338,11 +340,11 @@ def _keep_values(*, in_files: bool) -> None:
 
 def _reserve_files(folder: Path, process: int) -> None:
     """Make a process's files at their whole size: on a full disk, growing a mapped one would be fatal."""
-    for kind in _FILES:
+    for kind, room in _FILES.items():
         path = folder / f"{kind}_{process}.db"
         try:
             with path.open("ab") as file:
-                file.write(bytes(FILE_BYTES - file.tell()))
+                file.write(bytes(room - file.tell()))
         except OSError:
             # A file without a beginning is none that can be read.
             path.unlink(missing_ok=True)
@@ -361,7 +363,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _add_up_the_dead(folder: Path) -> None:
-    """Put what ended processes have counted into one set of files; else each that dies leaves 4 MB on the disk."""
+    """Put what ended processes have counted into one set of files; else each that dies leaves 2 MB on the disk."""
     ended = [path for path in folder.glob("*_*.db") if _has_ended(int(path.stem.rpartition("_")[2]))]
     if not ended:
         return
