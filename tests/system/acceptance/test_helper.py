@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from acceptance.processes import children_of, wait_until, waited_for, workers_of
+from acceptance.processes import children_of, holders_of, wait_until, waited_for, workers_of
 from acceptance.servers import Server, new_key
 from factories import piece
 from penchant.bootstrap.processes import HELPER_NICENESS
@@ -22,6 +22,7 @@ pytestmark = [
 ]
 
 QUOTA = 12
+COMPILED_S = 300.0
 SETTINGS = f"""
 [plans.small]
 recommendations-per-month = {QUOTA}
@@ -115,10 +116,16 @@ def test_a_service_with_a_helper_at_work_ends_as_told_and_leaves_nothing(tmp_pat
         assert list(server.data.glob("metrics/*")) == []
 
 
-def test_a_worker_and_a_builder_are_all_until_an_account_is_heavy(tmp_path: Path) -> None:
+def test_a_worker_is_all_until_there_is_a_source_and_a_builder_too_until_an_account_is_heavy(tmp_path: Path) -> None:
     with Server(tmp_path / "data") as server:
+        # What compiles the kernels ends.
+        wait_until(lambda: children_of(server.process.pid) == workers_of(server.process.pid), patience_s=COMPILED_S)
+        assert len(workers_of(server.process.pid)) == 1
+        assert holders_of(server.data / "builder.lock") == []
+
         assert server.client.post("/s/content", json=[piece("a", "x")]).status_code == 202
 
-        wait_until(lambda: len(children_of(server.process.pid)) == 2)
+        wait_until(lambda: len(holders_of(server.data / "builder.lock")) == 1)
+        assert len(children_of(server.process.pid)) == 2
         assert len(workers_of(server.process.pid)) == 1
         assert server.metric(RELAYED) == 0

@@ -15,7 +15,7 @@ from penchant.settings import CurrentSettings, NodeSettings
 
 async def serve(data, kernels):
     settings = CurrentSettings(NodeSettings(data=data, kernel_folder=kernels))
-    async with open_services(settings, has_builder=True):
+    async with open_services(settings, call_builder=lambda: None):
         print(gc.get_freeze_count() > 0.9 * len(gc.get_objects()))
 
 asyncio.run(serve(*sys.argv[1:]))

@@ -3,9 +3,10 @@
     server (supervises)
       |-- worker, worker, ...      answer requests; try again while the database is away
       |-- helper                   answers what workers relay, at low priority; from the first of it on
-      |-- builder                  at low priority; decides what is to be built
-      |     `-- compiling          at the lowest priority; once for a machine, then ends
-      `-- building                 one at a time, for one file, then ends: the server opens nothing (D297)
+      |-- builder                  at low priority; decides what is to be built; from the first source on
+      |-- building                 one at a time, for one file, then ends: the server opens nothing (D297)
+      |-- compiling                at the lowest priority; once for a machine, then ends
+      `-- opening                  makes the database where there is none, then ends
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
 """
@@ -29,7 +30,7 @@ import uvloop
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, start_log, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
-from penchant.errors import StorageUnavailable, UnknownSource
+from penchant.errors import PenchantError, Refused, StorageUnavailable, UnknownSource
 from penchant.hooks import packages
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
@@ -64,17 +65,58 @@ PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there, and for changed settings."""
 
 
-def web_application(
-    settings: NodeSettings, *, has_builder: bool = False, clock: Callable[[], float] = time.time
-) -> Application:
+def web_application(settings: NodeSettings, *, clock: Callable[[], float] = time.time) -> Application:
     """Return the ASGI application of these settings; it opens the database when the server starts it."""
     return Application(
-        functools.partial(open_services, CurrentSettings(settings), has_builder=has_builder, clock=clock),
+        functools.partial(open_services, CurrentSettings(settings), clock=clock),
         settings,
     )
 
 
-def worker_application(settings: NodeSettings, parent: int, relay: Relay | None = None) -> Application:
+class BuilderCall:
+    """Calls the builder, from any process of a service; it stays called.
+
+    ``called`` is a descriptor that can be read from once it is.
+    """
+
+    def __init__(self) -> None:
+        self.called, self._calling = os.pipe()
+        os.set_blocking(self._calling, False)
+
+    def has_come(self) -> bool:
+        """Return whether the builder is called."""
+        return bool(wait([self.called], timeout=0))
+
+    def call(self) -> None:
+        """Call the builder; again is fine."""
+        # Full of calls it has one.
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._calling, b".")
+
+
+def open_apart(settings: NodeSettings) -> Storage:
+    """Open the database as `storage_of`; one that is still to be made is so by a process of its own.
+
+    What that takes to import, 12 MiB, would stay as long as the service.
+    """
+    try:
+        return storage_of(settings, make=False)
+    except Refused:
+        making = _FORKING.Process(target=_make_database, args=(settings,))
+        making.start()
+        making.join()
+        # What failed there fails here, too.
+        return storage_of(settings)
+
+
+def _make_database(settings: NodeSettings) -> None:
+    with contextlib.suppress(PenchantError):
+        storage_of(settings).close()
+
+
+def worker_application(
+    settings: NodeSettings, parent: int, call_builder: Callable[[], None], relay: Relay | None = None
+) -> Application:
     """Return the application as a worker process runs it: with logging, and ending with its parent."""
     current = _start_process(settings, parent)
     sys.setswitchinterval(SWITCH_S)
@@ -82,14 +124,14 @@ def worker_application(settings: NodeSettings, parent: int, relay: Relay | None 
     if settings.tracing_endpoint is not None:
         send_spans(settings.tracing_endpoint)
     return Application(
-        functools.partial(_opened_when_possible, current),
+        functools.partial(_opened_when_possible, current, call_builder),
         settings,
         relay,
     )
 
 
 @contextlib.asynccontextmanager
-async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Services]:
+async def _opened_when_possible(current: CurrentSettings, call_builder: Callable[[], None]) -> AsyncIterator[Services]:
     """Open everything once it can be opened: a worker that ended instead would take the whole server with it.
 
     The server opens the database itself before it starts workers, so that what is wrong from the start is told.
@@ -97,7 +139,7 @@ async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Servi
     while True:
         async with contextlib.AsyncExitStack() as opened:
             try:
-                services = await opened.enter_async_context(open_services(current, has_builder=True))
+                services = await opened.enter_async_context(open_services(current, call_builder=call_builder))
             except StorageUnavailable:
                 log_failure("cannot start yet")
             else:
@@ -106,11 +148,11 @@ async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Servi
         await asyncio.sleep(OPENING_PAUSE_S)
 
 
-def run_helper(settings: NodeSettings, parent: int, listening: socket.socket) -> None:
+def run_helper(settings: NodeSettings, parent: int, call_builder: Callable[[], None], listening: socket.socket) -> None:
     """Answer what workers relay, behind them, until this process is ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(HELPER_NICENESS)
-    application = worker_application(settings, parent)
+    application = worker_application(settings, parent, call_builder)
 
     async def serve() -> None:
         ended = asyncio.Event()
@@ -124,16 +166,10 @@ def run_helper(settings: NodeSettings, parent: int, listening: socket.socket) ->
 def run_builder(settings: NodeSettings, parent: int, tasks: Connection) -> None:
     """Build the files of the index until this process is ended; what a builder process runs, behind those that answer.
 
-    Compiling and building are done by processes of their own, which take their memory with them when they end:
-    `fork_builds` at the other end of ``tasks`` has files built.
+    Building is done by processes of their own, which take their memory with them when they end: `fork_builds` at the
+    other end of ``tasks`` has files built.
     """
     os.nice(BUILDER_NICENESS)
-    if not are_compiled(kernel_folder(settings)):
-        # Forked before there are threads, or a database is open.
-        compiling = _FORKING.Process(target=_compile, args=(settings, os.getpid()))
-        compiling.start()
-        # Joined in a thread, or it would stay a zombie while this one builds for ever.
-        threading.Thread(target=compiling.join, daemon=True).start()
     with contextlib.closing(storage_of(settings)) as storage:
         current = start_child(settings, parent)
         metrics = process_metrics()
@@ -184,10 +220,19 @@ def builders_of(
     return index_builders(storage, index_folder(settings), metrics, build, kernels=kernel_folder(settings))
 
 
+def start_compiling(settings: NodeSettings) -> None:
+    """Have a process of its own compile the kernels, unless they are compiled."""
+    if not are_compiled(kernel_folder(settings)):
+        compiling = _FORKING.Process(target=_compile, args=(settings, os.getpid()), daemon=True)
+        compiling.start()
+        # Joined in a thread, or it would stay a zombie while this one goes on for ever.
+        threading.Thread(target=compiling.join, daemon=True).start()
+
+
 def _compile(settings: NodeSettings, parent: int) -> None:
     start_child(settings, parent)
     # Behind what builds, too: numpy answers meanwhile, while a file that is not there yet is read by every worker.
-    os.nice(COMPILER_NICENESS - BUILDER_NICENESS)
+    os.nice(COMPILER_NICENESS)
     compile_kernels(kernel_folder(settings))
 
 

@@ -16,7 +16,7 @@ from penchant.hooks import packages
 from penchant.live.admission import AccountLoads, Admission
 from penchant.live.audience_files import LikesFiles, WeightsFiles
 from penchant.live.background import Background, BackgroundTask
-from penchant.live.builder import builder_lock
+from penchant.live.builder import FirstSource, builder_lock
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage, give_way
 from penchant.live.election import Election
@@ -52,16 +52,18 @@ from penchant_engine.index.compiled.engine import SearchThreads
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""
 HOUSEKEEPING_LOCK = "housekeeping.lock"
+Call = Callable[[], None]
+"""Has the builder started."""
 
 
 @contextlib.asynccontextmanager
 async def open_services(
-    current: CurrentSettings, *, has_builder: bool = False, clock: Callable[[], float] = time.time
+    current: CurrentSettings, *, call_builder: Call | None = None, clock: Callable[[], float] = time.time
 ) -> AsyncIterator[Services]:
     """Open everything that requests need, with housekeeping in the background, and close it at the end.
 
-    With a builder beside it, segment files are mapped and its compiled kernels are used; without, all is built
-    here, and numpy searches. ``clock`` is what requests take for the present, in seconds since 1970 UTC.
+    With a builder beside it, called when there is a source, segment files are mapped and compiled kernels used;
+    without, all is built here, and numpy searches. ``clock`` tells requests the seconds since 1970 UTC.
 
     Raises:
         StorageUnavailable, StorageIncompatible: the database cannot be used.
@@ -77,7 +79,7 @@ async def open_services(
         raise
     segments, likes = Segments(metrics), StoredLikes(metrics)
     compiling = None
-    if has_builder:
+    if call_builder is not None:
         files = index_folder(settings)
         segments = Segments(metrics, SegmentFiles(files), builder_lock(folder))
         likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
@@ -91,9 +93,9 @@ async def open_services(
     views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
     services = wire(current, database, rates, views, metrics, clock)
     election = Election(folder / HOUSEKEEPING_LOCK)
-    background = Background(background_tasks(services, election), metrics)
+    background = Background(background_tasks(services, election, call_builder), metrics)
     background.start()
-    if has_builder:
+    if call_builder is not None:
         _set_aside()
     try:
         yield services
@@ -118,13 +120,15 @@ async def open_services(
         tracing.close()
 
 
-def background_tasks(services: Services, election: Election) -> list[BackgroundTask]:
+def background_tasks(services: Services, election: Election, call_builder: Call | None = None) -> list[BackgroundTask]:
     """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
     views = services.views
+    first_source = FirstSource(services.database, call_builder or (lambda: None))
     watch = SourceWatch(services.database, (views, services.lists.inputs.people))
     return [
         # So long after an answer it is counted in the database, together with those that came meanwhile.
         BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
+        BackgroundTask(name="builder", interval_s=1.0, work=first_source.look),
         BackgroundTask(name="gauges", interval_s=1.0, work=services.of(GaugeUpdater).measure),
         BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
         BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),

@@ -21,13 +21,15 @@ from granian.http import HTTP1Settings
 
 from penchant import __version__
 from penchant.bootstrap import (
+    BuilderCall,
     database_name,
     fork_builds,
+    open_apart,
     run_builder,
     run_helper,
     shared_metrics,
+    start_compiling,
     start_log,
-    storage_of,
     worker_application,
 )
 from penchant.cli import collecting_later
@@ -78,13 +80,16 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         workers=settings.workers,
     )
     server = server_of(settings)
-    with shared_metrics(settings) as folder, processes_behind(settings, folder) as relay:
+    call = BuilderCall()
+    if sources:
+        call.call()
+    with shared_metrics(settings) as folder, processes_behind(settings, folder, call) as relay:
         hang_up = (
             server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
         )
         # By then the server has set a handler of its own, which would start all workers anew.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
-        loader = functools.partial(worker_application, settings, os.getpid(), relay)
+        loader = functools.partial(worker_application, settings, os.getpid(), call.call, relay)
         server.serve(target_loader=loader, wrap_loader=False)
     _say(settings, "penchant has ended: all that it acknowledged is stored")
 
@@ -125,7 +130,7 @@ def _check_start(settings: NodeSettings) -> int:
     packages().stand_in_search(settings)
     # The tools for agents take a second to import, and 24 MB, which all workers share.
     packages().mounts(settings)
-    with contextlib.closing(storage_of(settings)) as storage:
+    with contextlib.closing(open_apart(settings)) as storage:
         return len(storage.sources.list_large(0))
 
 
@@ -184,10 +189,10 @@ class SettingsReloader:
 
 
 @contextlib.contextmanager
-def processes_behind(settings: NodeSettings, folder: Path) -> Iterator[Relay]:
-    """Keep builder and helper running, and give what workers relay to the helper by.
+def processes_behind(settings: NodeSettings, folder: Path, call: BuilderCall) -> Iterator[Relay]:
+    """Keep builder and helper running from when they are needed on, and give what workers relay to the helper by.
 
-    It waits in a queue while the helper is started, or started again.
+    It waits in a queue while the helper is started, or started again; ``call`` is for the builder.
     """
     with socket.socket(socket.AF_UNIX) as listening, contextlib.ExitStack() as opened:
         # Names of sockets are short, those of folders need not be.
@@ -196,8 +201,8 @@ def processes_behind(settings: NodeSettings, folder: Path) -> Iterator[Relay]:
         path = f"/proc/self/fd/{place}/relay" if sys.platform == "linux" else str(folder / "relay")
         listening.bind(path)
         listening.listen(BACKPRESSURE)
-        opened.enter_context(kept_process("builder", functools.partial(_run_builder, settings)))
-        opened.enter_context(kept_process("helper", functools.partial(_run_helper, settings, listening)))
+        opened.enter_context(kept_process("builder", functools.partial(_run_builder, settings, call)))
+        opened.enter_context(kept_process("helper", functools.partial(_run_helper, settings, listening, call)))
         yield Relay(path)
 
 
@@ -256,8 +261,13 @@ def kept_process(name: str, run: Callable[[ProcessKeeper], None]) -> Iterator[No
         keeper.end()
 
 
-def _run_builder(settings: NodeSettings, keeper: ProcessKeeper) -> None:
-    """Run the builder, and fork what it has built."""
+def _run_builder(settings: NodeSettings, call: BuilderCall, keeper: ProcessKeeper) -> None:
+    """Run the builder from when it is called on, and fork what it has built."""
+    start_compiling(settings)
+    if not call.has_come():
+        keeper.ready.set()
+        if keeper.waking in multiprocessing.connection.wait([keeper.waking, call.called]):
+            return
     tasks, of_builder = multiprocessing.Pipe()
     with tasks:
         with of_builder:
@@ -267,9 +277,9 @@ def _run_builder(settings: NodeSettings, keeper: ProcessKeeper) -> None:
         multiprocessing.connection.wait(ending)
 
 
-def _run_helper(settings: NodeSettings, listening: socket.socket, keeper: ProcessKeeper) -> None:
+def _run_helper(settings: NodeSettings, listening: socket.socket, call: BuilderCall, keeper: ProcessKeeper) -> None:
     """Run the helper from the first request that is relayed to it: most services never have one."""
     keeper.ready.set()
     if keeper.waking not in multiprocessing.connection.wait([keeper.waking, listening]):
-        helper = keeper.fork(run_helper, settings, os.getpid(), listening)
+        helper = keeper.fork(run_helper, settings, os.getpid(), call.call, listening)
         multiprocessing.connection.wait([keeper.waking, helper.sentinel])

@@ -34,6 +34,7 @@ from penchant.live.audience_files import (
     likes_stamp_of,
 )
 from penchant.live.counting import busy_sources, is_likes_file_due
+from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, reading_of
 from penchant.live.segment_files import ATTRIBUTES, READING, SEGMENT, SegmentFiles
@@ -357,6 +358,21 @@ def is_due(head: SourceHead, published: PublishedFile | None, *, rested: bool) -
 def builder_lock(folder: Path) -> Election:
     """Return a candidate for being the builder of a data folder."""
     return Election(folder / LOCK)
+
+
+class FirstSource:
+    """Calls the builder once there is a source: a service without any would hold its 18 MiB for nothing."""
+
+    def __init__(self, database: AsyncStorage, call: Callable[[], None]) -> None:
+        self._database = database
+        self._call = call
+        self._is_there = False
+
+    async def look(self) -> None:
+        """Look whether there is a source, until there is one."""
+        if not self._is_there and await self._database.in_thread(self._database.storage.sources.list_large, 0):
+            self._is_there = True
+            self._call()
 
 
 class LikesBuilder(FileBuilder[Likes]):
