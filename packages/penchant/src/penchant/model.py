@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
-from penchant_engine.attributes import Attribute, steps_of
+from penchant_engine.attributes import Attribute, AttributeFilter, steps_of
 from penchant_engine.computed import computed
 from penchant_engine.model import InteractionType, RankingSettings
 
@@ -132,6 +132,11 @@ class SourceSettings(RankingSettings):
         others = {kind: each for kind, each in self.brought.items() if kind is not type(part)}
         # Defaults that are stated say no more than those that are not.
         return replace(self, brought=others if part == type(part)() else {**others, type(part): part})
+
+    @computed
+    def filters_read(self) -> dict[str, AttributeFilter]:
+        """Short filters that were read by these settings lately, by their texts; others add to it."""
+        return {}
 
     @computed
     def category_factors(self) -> Mapping[str, float]:

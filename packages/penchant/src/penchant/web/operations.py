@@ -81,7 +81,7 @@ def keys_of(scope: RequestScope) -> list[str]:
     if _KEY_QUERY not in scope["query_string"]:
         return []
     with contextlib.suppress(MalformedPath):
-        return parse_query(scope["query_string"]).values(KEY_PARAMETER)
+        return [*parse_query(scope["query_string"]).values(KEY_PARAMETER)]
     return []
 
 
@@ -272,7 +272,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         return names
 
 
-def signed_users(headers: Headers, query: QueryParameters) -> list[str]:
+def signed_users(headers: Headers, query: QueryParameters) -> Sequence[str]:
     """Return the signed people of a request: of its header or, where that cannot be set, of its query."""
     return headers.getlist(USER_HEADER) or query.values(USER_PARAMETER)
 

@@ -7,12 +7,12 @@ cannot drift from the code.
 
 import functools
 import re
-import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
+import msgspec
 from starlette.datastructures import Headers
 
 from penchant.errors import Fault, InvalidInput, MalformedPath
@@ -20,7 +20,13 @@ from penchant.wire.text import id_problem, source_problem
 
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(r"[ -$&-~]*\Z")
+_CONTROL = re.compile(r"[\0-\x1f\x7f-\x9f]")
+_UNCODED = re.compile(r"[ -$&-*,-~]*\Z")
 _NUMBERED = re.compile(r"\[\d*\]\Z")
+MAX_REMEMBERED_QUERY = 200
+"""Bytes of a query whose parameters are remembered, and of a part of one: strangers may send 60 KB."""
+MAX_REMEMBERED_QUERIES = 4_096
+MAX_REMEMBERED_COMPONENTS = 1_024
 RESERVED_SEGMENT = "-"
 """The first path segment that is the service's own; no source can be called so."""
 
@@ -87,11 +93,17 @@ def decode_component(raw: str) -> str:
         raise MalformedPath("The path or query holds raw non-ASCII bytes. Percent-encode them as UTF-8.")
     if _ESCAPE.search(raw):
         raise MalformedPath("The path or query holds a % that no two hexadecimal digits follow. Write it as %25.")
+    return _unescaped(raw) if len(raw) <= MAX_REMEMBERED_QUERY else _unescaped.__wrapped__(raw)
+
+
+# Ids differ from request to request, filters hardly.
+@functools.lru_cache(MAX_REMEMBERED_COMPONENTS)
+def _unescaped(raw: str) -> str:
     try:
         text = unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedPath("The path or query holds an escape that is not valid UTF-8.") from error
-    if any(unicodedata.category(character) == "Cc" for character in text):
+    if _CONTROL.search(text):
         raise MalformedPath("The path or query holds a control character, which no name or id may.")
     return text
 
@@ -116,22 +128,26 @@ class PathParameters(dict[str, str]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class QueryParameters:
+class QueryParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The decoded parameters of a request, in the order given, repeated ones included.
 
-    ``raw_values`` are the values as they came, in the order of the pairs.
+    ``raw_values`` are the values as they came, in the order of the pairs; ``given`` are those of each key, ``lists``
+    the names that a key such as ``name[]`` adds to.
     """
 
-    pairs: tuple[tuple[str, str], ...] = ()
-    raw_values: tuple[str, ...] = ()
+    pairs: Sequence[tuple[str, str]] = ()
+    raw_values: Sequence[str] = ()
+    given: Mapping[str, Sequence[str]] = {}
+    lists: frozenset[str] = frozenset()
 
-    def values(self, name: str) -> list[str]:
+    def values(self, name: str) -> Sequence[str]:
         """Return all values of a parameter."""
-        return [value for key, value in self.pairs if key == name]
+        return self.given.get(name, ())
 
-    def numbered(self, name: str) -> list[str]:
+    def numbered(self, name: str) -> Sequence[str]:
         """Return the values given as ``name=``, ``name[]=`` or ``name[0]=``, in the order given."""
+        if name not in self.lists:
+            return self.values(name)
         return [value for key, value in self.pairs if list_name(key) == name]
 
     def separated(self, name: str) -> list[str]:
@@ -145,15 +161,8 @@ class QueryParameters:
                 values.append(value)
         return values
 
-    def names(self) -> Iterator[str]:
-        """Yield each parameter's name once, in the order given."""
-        return iter(dict.fromkeys(key for key, _ in self.pairs))
-
 
 NO_QUERY = QueryParameters()
-MAX_REMEMBERED_QUERY = 200
-"""Bytes of a query whose parameters are remembered: strangers may send 60 KB."""
-MAX_REMEMBERED_QUERIES = 4_096
 
 
 def list_name(key: str) -> str:
@@ -174,13 +183,18 @@ def parse_query(raw: bytes) -> QueryParameters:
 
 @functools.lru_cache(MAX_REMEMBERED_QUERIES)
 def _parse_query(raw: bytes) -> QueryParameters:
-    pairs, raw_values = [], []
-    for part in raw.decode("latin-1").split("&"):
+    text = raw.decode("latin-1")
+    decode = str if _UNCODED.match(text) else _decode_form
+    pairs, raw_values, given = list[tuple[str, str]](), list[str](), dict[str, list[str]]()
+    for part in text.split("&"):
         if part:
-            name, _, value = part.partition("=")
-            pairs.append((_decode_form(name), _decode_form(value)))
+            key, _, value = part.partition("=")
+            pair = decode(key), decode(value)
+            pairs.append(pair)
             raw_values.append(value)
-    return QueryParameters(tuple(pairs), tuple(raw_values))
+            given.setdefault(pair[0], []).append(pair[1])
+    lists = frozenset(list_name(key) for key in given if key.endswith("]"))
+    return QueryParameters(pairs=pairs, raw_values=raw_values, given=given, lists=lists)
 
 
 def _decode_form(raw: str) -> str:
@@ -218,7 +232,7 @@ class Parameter:
         """
         if self.read_all is not None:
             return self.read_all(query)
-        given = query.values(self.name)
+        given = query.given.get(self.name)
         if not given:
             return self.default
         # Refused, since programs differ in which of two they take; so a proxy could understand another request.
@@ -229,12 +243,11 @@ class Parameter:
         return self.read(given[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """The values of an operation's parameters, and the names in the query that it does not know."""
+class Values(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of an operation's parameters; those alone of parameters that the query has are ``given``."""
 
-    known: Mapping[str, Any] = field(default_factory=dict)
-    ignored: tuple[str, ...] = ()
+    known: Mapping[str, Any]
+    given: Mapping[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         return self.known[name]
@@ -246,54 +259,55 @@ def read_parameters(parameters: tuple[Parameter, ...], query: QueryParameters) -
     Raises:
         InvalidInput: with a fault for every parameter that is not acceptable.
     """
+    plan = _plan_of(parameters)
     if not query.pairs:
-        return _unnamed(parameters)
-    known, named, faults = dict(_unnamed(parameters).known), {list_name(key) for key in query.names()}, []
-    for parameter in parameters:
-        if parameter.name not in named:
+        return plan.unnamed
+    given, faults = dict[str, Any](), list[Fault]()
+    lists = query.lists and query.lists & plan.lists
+    for name in query.given.keys() | lists if lists else query.given:
+        parameter = plan.by_name.get(name)
+        if parameter is None:
             continue
         try:
-            known[parameter.name] = parameter.value(query)
+            given[name] = parameter.value(query)
         except ValueError as error:
-            faults.append(Fault(parameter=parameter.name, detail=str(error)))
+            faults.append(Fault(parameter=name, detail=str(error)))
     if faults:
+        faults.sort(key=lambda each: [*plan.by_name].index(each.parameter or ""))
         first = faults[0]
         raise InvalidInput(f"The parameter {first.parameter} is not acceptable: {first.detail}", faults=faults)
-    return Values(known, ignored_names(parameters, query))
-
-
-@functools.lru_cache(maxsize=1_024)
-def _unnamed(parameters: tuple[Parameter, ...]) -> Values:
-    """Return what parameters are in a query that names none of them."""
-    return Values({parameter.name: parameter.value(NO_QUERY) for parameter in parameters})
+    return Values(known={**plan.unnamed.known, **given}, given=given)
 
 
 def ignored_names(parameters: Collection[Parameter], query: QueryParameters) -> tuple[str, ...]:
     """Return the names in a query that none of the parameters has."""
-    names = _names(tuple(parameters))
-    return tuple(key for key in query.names() if not names.have(key))
+    plan = _plan_of(tuple(parameters))
+    if query.given.keys() <= plan.by_name.keys():
+        return ()
+    return tuple(key for key in query.given if key not in plan.by_name and list_name(key) not in plan.lists)
 
 
 def is_any_named(parameters: Collection[Parameter], query: QueryParameters) -> bool:
     """Return whether a query names one of the parameters."""
-    return any(map(_names(tuple(parameters)).have, query.names()))
+    plan = _plan_of(tuple(parameters))
+    return not (plan.by_name.keys().isdisjoint(query.given) and plan.lists.isdisjoint(query.lists))
 
 
-class _Names(NamedTuple):
-    """The names of parameters, and those of lists among them."""
+class _ReadPlan(NamedTuple):
+    """How parameters are read: by their names, with those of lists among them, and what they are in no query."""
 
-    own: frozenset[str]
+    by_name: Mapping[str, Parameter]
     lists: frozenset[str]
-
-    def have(self, key: str) -> bool:
-        """Return whether a key of a query means one of the parameters."""
-        return key in self.own or list_name(key) in self.lists
+    unnamed: Values
 
 
 @functools.lru_cache(maxsize=1_024)
-def _names(parameters: tuple[Parameter, ...]) -> _Names:
-    lists = frozenset(each.name for each in parameters if each.read_all is not None)
-    return _Names(frozenset(each.name for each in parameters), lists)
+def _plan_of(parameters: tuple[Parameter, ...]) -> _ReadPlan:
+    return _ReadPlan(
+        {each.name: each for each in parameters},
+        frozenset(each.name for each in parameters if each.read_all is not None),
+        Values(known={each.name: each.value(NO_QUERY) for each in parameters}),
+    )
 
 
 def integer(text: str, *, least: int, most: int | None = None) -> int:
@@ -304,11 +318,11 @@ def integer(text: str, *, least: int, most: int | None = None) -> int:
     """
     if not _INTEGER.match(text):
         raise ValueError(f"Found a value that is no integer; an integer from {least} on is accepted.")
-    # Cut, not refused: a number of a thousand digits is a large number, and Python would not convert any length.
-    digits = text.lstrip("+-").lstrip("0")
-    value = int(digits[:_LONGEST_INTEGER] or "0")
-    if text.startswith("-"):
-        value = -value
+    if len(text) > _LONGEST_INTEGER:
+        # Cut, not refused: a number of a thousand digits is a large number, and Python would not convert any length.
+        digits = text.lstrip("+-").lstrip("0")[:_LONGEST_INTEGER]
+        text = f"-{digits or 0}" if text.startswith("-") else digits or "0"
+    value = int(text)
     if value < least:
         raise ValueError(f"Found {value}; an integer from {least} on is accepted.")
     return value if most is None else min(value, most)

@@ -1,9 +1,10 @@
 """Lists: similar pieces, recommendations and profiles, what is popular or new, and those of many people."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -61,6 +62,20 @@ RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 Decoded = TypeVar("Decoded")
 _FREE_ON_PAGES = frozenset(each.name for each in (AFTER, LIMIT, TAKE, INCLUDE, EXPLAIN, MIN_VERSION))
 """What may differ from page to page of a list."""
+_MEMBERS = {
+    "catalogs": "catalogs",
+    "exclude": "exclude",
+    "at": "at",
+    "include-seen": "include_seen",
+    "algo": "algorithm",
+    "by": "by",
+    "halfLifeDays": "half_life_days",
+    "fill": "fill",
+    "diversity": "diversity",
+    "calibration": "calibration",
+    "calibration-category": "calibration_category",
+}
+"""Members of a request that are values of parameters."""
 
 
 def list_request(
@@ -68,28 +83,19 @@ def list_request(
 ) -> ListRequest:
     """Return the request for a list of a source, from the values of the parameters that the operation has."""
     values = call.values()
-    known, listed = values.known, _cursor(call, values, view).listed
+    given = values.given
+    members = {_MEMBERS[name]: value for name, value in given.items() if name in _MEMBERS}
+    if "filter" in given:
+        members["matching"] = _by_settings(call, "filter", values, view, decode_filter)
+    if "boost" in given:
+        members["boosts"] = _by_settings(call, "boost", values, view, decode_boosts)
     # The new name wins over the old one.
-    take = known.get("limit") or known.get("take") or MAX_TAKE
+    take = given.get("limit") or given.get("take") or MAX_TAKE
+    if AFTER.name in given:
+        listed = members["listed"] = _cursor(call, values, view).listed
+        take = min(take, MAX_LISTED - mark_count(listed))
     return ListRequest(
-        piece_id=piece_id,
-        user_id=user_id,
-        catalogs=known["catalogs"],
-        matching=_by_settings(call, "filter", values, view, decode_filter),
-        exclude=known.get("exclude", frozenset()),
-        at=known["at"],
-        include_seen=known.get("include-seen"),
-        algorithm=known.get("algo"),
-        by=known.get("by", Basis.CONTENT),
-        half_life_days=known.get("halfLifeDays"),
-        boosts=_by_settings(call, "boost", values, view, decode_boosts) or (),
-        fill=known.get("fill", True),
-        diversity=known.get("diversity", 0.0),
-        calibration=known.get("calibration") or 0.0,
-        calibration_category=known.get("calibration-category") or "",
-        min_audience_version=min_audience_version,
-        take=min(take, MAX_LISTED - mark_count(listed)),
-        listed=listed,
+        piece_id=piece_id, user_id=user_id, min_audience_version=min_audience_version, take=take, **members
     )
 
 
@@ -100,20 +106,24 @@ def _asked(call: Call, values: Values) -> list[object]:
 
 def _chosen(values: Values) -> list[object]:
     """Return what a query chooses a list by, as JSON has it."""
-    return [
-        [name, sorted(each) if isinstance(each, frozenset) else each]
-        for name, each in sorted(values.known.items())
-        if name not in _FREE_ON_PAGES
-    ]
+    known = values.known
+    if several := [name for name, each in values.given.items() if isinstance(each, frozenset) and len(each) > 1]:
+        known = {**known, **{name: sorted(known[name]) for name in several}}
+    names, chosen = _choosing(tuple(known))
+    return list(zip(names, chosen(known), strict=True))
+
+
+@functools.lru_cache(maxsize=1_024)
+def _choosing(names: tuple[str, ...]) -> tuple[list[str], Callable[[Mapping[str, Any]], tuple[object, ...]]]:
+    """Return which of the parameters of an operation choose its list, in order, and what takes their values."""
+    choosing = sorted(name for name in names if name not in _FREE_ON_PAGES)
+    return choosing, itemgetter(*choosing)
 
 
 def _cursor(call: Call, values: Values, view: View) -> ListCursor:
-    """Return where the list of a request goes on: at its beginning, if it names no cursor."""
-    text = values.known.get(AFTER.name)
-    if text is None:
-        return ListCursor()
+    """Return where the list of a request goes on that names a cursor."""
     try:
-        return call.services.lists.pages.read(view.head, _asked(call, values), text)
+        return call.services.lists.pages.read(view.head, _asked(call, values), values[AFTER.name])
     except ValueError as error:
         raise invalid_parameter(AFTER.name, str(error)) from None
 
@@ -133,11 +143,9 @@ def _cursor_after(call: Call, view: View, listed: bytes) -> str:
 
 def _by_settings(
     call: Call, name: str, values: Values, view: View, decode: Callable[[str, SourceSettings], Decoded]
-) -> Decoded | None:
+) -> Decoded:
     """Return what a parameter says by the settings that a source has now."""
-    text: str | None = values[name]
-    if text is None:
-        return None
+    text: str = values[name]
     call.services.metrics.filtered_lists.labels(name).inc()
     try:
         return decode(text, call.filter_settings(view))

@@ -34,6 +34,7 @@ from penchant_engine.attributes import (
     marks_of_all,
     numbered,
 )
+from penchant_engine.bounded_cache import keep_latest
 from penchant_engine.model import Term
 
 MAX_FILTER_BYTES = 8_192
@@ -45,6 +46,8 @@ MAX_FILTER_VALUES = 1_000
 MAX_BOOSTS = 4
 """Boosts of a list: they cut pieces into up to 2^4 classes, each of which is searched."""
 MAX_FACTOR = 100
+MAX_KEPT_FILTER, MAX_KEPT_FILTERS = 200, 64
+"""Characters of a filter that is kept as it was read, and how many of them by the settings of a source."""
 _GROUPS = {"must": "must", "should": "should", "mustNot": "must_not"}
 _BOUNDS = ("gt", "gte", "lt", "lte")
 _KEYWORD_OPERATORS = ("any", "all", "exists")
@@ -58,7 +61,12 @@ def decode_filter(text: str, settings: SourceSettings) -> AttributeFilter:
         InvalidSyntax: not JSON.
         InvalidInput: no acceptable filter; every fault has its pointer.
     """
-    return read_filter(_decoded(text, "filter"), settings)
+    found = settings.filters_read.get(text)
+    if found is None:
+        found = read_filter(_decoded(text, "filter"), settings)
+        if len(text) <= MAX_KEPT_FILTER:
+            keep_latest(settings.filters_read, text, found, MAX_KEPT_FILTERS)
+    return found
 
 
 def decode_boosts(text: str, settings: SourceSettings) -> tuple[Boost, ...]:
