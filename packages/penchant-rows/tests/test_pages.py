@@ -257,7 +257,7 @@ def test_similar_content_has_no_pages(shop: Service) -> None:
 
 def test_people_of_whom_nothing_is_stored_have_cursors_of_their_own(shop: Service) -> None:
     cursors = {}
-    for user in ("new", "newer", "new"):
+    for user, other in (("new", "newer"), ("newer", "new"), ("new", "newer")):
         path = f"/s/users/{user}/recommendation"
         first = shop.get(path, params={"take": 5})
         cursors[user] = first.headers["x-penchant-next"]
@@ -265,6 +265,8 @@ def test_people_of_whom_nothing_is_stored_have_cursors_of_their_own(shop: Servic
 
         assert ok(first)["id"] == ok(second)["id"] == user
         assert ids(ok(first)["content"]) + ids(ok(second)["content"]) == ids(ok(shop.get(path))["content"])[:10]
+        # Word for word the request that was answered: what is kept is shared by strangers, the cursor is not.
+        assert refused(shop.get(f"/s/users/{other}/recommendation", params={"take": 5, "after": cursors[user]}))
     assert refused(shop.get("/s/users/new/recommendation", params={"after": cursors["newer"]}))
 
 

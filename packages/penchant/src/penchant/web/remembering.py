@@ -18,7 +18,7 @@ from penchant.service.lists.paging import NEXT_HEADER
 from penchant.storage import SourceHead
 from penchant.web.compression import MINIMUM_BYTES
 from penchant.web.operations import KEY_PARAMETER, MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Call
-from penchant.web.parameters import MIN_VERSION
+from penchant.web.parameters import AFTER, MIN_VERSION
 from penchant.wire import encode
 
 Headers = list[tuple[bytes, bytes]]
@@ -103,7 +103,11 @@ async def _find_personal(
     found = answers.find(place, view.head.version, now, person, audience)
     if found is None:
         return None
-    found = found if found.user_id == user_id else found.sent_to(call, user_id, view)
+    if found.user_id != user_id:
+        if call.values().known.get(AFTER.name) is not None:
+            # A cursor is one person's: the handler refuses another's.
+            return None
+        found = found.sent_to(call, user_id, view)
     if view.head == head:
         answers.keep_unchanged(own, head, person, found, found.nbytes, settled)
     return found
