@@ -118,6 +118,18 @@ def test_one_is_told_by_its_event_id_or_its_time(shop: Service, query: str, left
     assert ok(shop.delete(path("s", "kim", "Watch", "a") + (query or "?event-id=e-1"))) == {"removed": 0}
 
 
+def test_a_misspelt_parameter_takes_back_nothing(shop: Service) -> None:
+    before = left_of(shop)
+
+    for query in ("eventId=e-1", "event_id=e-1", "timestamp=SECOND&limit=1"):
+        refused = shop.delete(path("s", "kim", "Watch", "a") + "?" + query.replace("SECOND", SECOND))
+
+        assert refused.status_code == 422
+        (fault,) = refused.json()["errors"]
+        assert fault["parameter"] in {"eventId", "event_id", "limit"}
+    assert left_of(shop) == before
+
+
 def test_to_take_back_what_is_not_there_takes_no_version(shop: Service) -> None:
     before = shop.delete(path("s", "kim", "Click", "a"))
     other = shop.delete(path("s", "lee", "Watch", "a"))

@@ -121,6 +121,12 @@ async def record_interaction(call: Call) -> Answer:
 async def take_back(call: Call) -> Answer:
     """Take back what of this type the person did with the piece."""
     values = call.values()
+    # As where pieces are deleted: one misspelt would turn "this one" into "all".
+    if unknown := call.ignored():
+        detail = (
+            "This request takes no parameters but event-id and timestamp, so that a misspelt one takes nothing back."
+        )
+        raise invalid_parameter(unknown[0][:80], detail)
     chosen = TakenBack(
         user_id=call.path["userID"],
         type=_type(call.path["type"]),
