@@ -174,6 +174,18 @@ def test_who_gives_objects_as_another_format_is_told_of_this_one(folder: Folder)
         folder.read("csv")
 
 
+def test_who_gives_pieces_of_our_own_as_others_objects_keeps_their_keywords(folder: Folder) -> None:
+    """Their member `categories` would be a column without a text, and the pieces stored without a keyword."""
+    ours = {"id": "rope", "categories": {"genre": ["crime", {"key": "drama", "weight": 3}]}}
+    others = {"id": "jaws", "categories": ["horror"]}
+    folder.write("films.json", json.dumps([ours, others]))
+
+    problem, jaws = folder.read("json")
+
+    assert "--from ndjson reads it" in problem.detail
+    assert jaws == drafted("jaws", category=["horror"])
+
+
 def test_objects_of_numbers_are_weighted_keywords_where_they_are_chosen(folder: Folder) -> None:
     kinds: list[Any] = [
         {"noir": 80, "crime": 5.0, "drama": None},

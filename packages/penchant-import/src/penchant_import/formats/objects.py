@@ -18,6 +18,7 @@ from penchant_import.report import Notes
 _EXACT = 1 << 53
 """From here on numbers with a fraction do not tell whole ones apart."""
 _LINES_HINT = "Write an array of objects, or one object a line, for instance by jq -c . FILE > NEW."
+_OURS = "This is a piece as the interface has it, with keywords by category: --from ndjson reads it."
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -67,7 +68,8 @@ def _objects(files: Files, file: InputFile) -> Iterator[TableRow]:
             yield TableRow(entry.line, {}, entry.problem or "An object is accepted.")
             continue
         try:
-            yield TableRow(entry.line, _unwrap_object(entry.value))
+            values = _unwrap_object(entry.value)
+            yield TableRow(entry.line, values, _OURS if _is_ours(values) else None)
         except RecursionError:
             yield TableRow(entry.line, {}, TOO_DEEP)
 
@@ -94,6 +96,14 @@ def _unwrap_object(value: dict[str, Any]) -> dict[str, Any]:
     if len(value) == 1 and isinstance(item, dict) and all(_is_attribute(inner) for inner in item.values()):
         return {name: _attribute(inner) for name, inner in item.items()}
     return value
+
+
+def _is_ours(value: dict[str, Any]) -> bool:
+    """Return whether an object is a piece of the interface, whose keywords would be lost here."""
+    categories = value.get("categories")
+    if not isinstance(value.get("id"), str) or not isinstance(categories, dict):
+        return False
+    return any(isinstance(each, list) for each in categories.values())
 
 
 def _unwrap(value: Any) -> Any:
