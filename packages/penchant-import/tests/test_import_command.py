@@ -318,7 +318,10 @@ def test_an_import_goes_to_the_only_account_with_keys_and_names_those_that_there
     imported: Run, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "a.ndjson", piece("a", "x"))
-    assert "s is in the account default at" in imported(file).stderr
+    told = imported(file).stderr
+    assert "s is in the account default at" in told
+    # No server runs there, and none on another port is known of.
+    assert "once `penchant serve` runs there. Ask for it by" in told
     make_keys(tmp_path / "data", "shop")
 
     assert "s is in the account shop at" in imported(file).stderr

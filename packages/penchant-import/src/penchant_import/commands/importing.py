@@ -342,8 +342,9 @@ class _SampleRequest(NamedTuple):
     def lines(self, source: str, piece_id: str | None) -> Iterator[str]:
         """Yield how a list of the source is asked for, to be pasted into a shell, and where its pages are."""
         path = quote(source, safe="") + ("" if piece_id is None else f"/content/{quote(piece_id, safe='')}/similar")
-        where = "" if self.account is None else f" in the account {self.account}"
-        yield f"{source} is{where} at {self.address}, where a server runs. Ask for it by"
+        local = self.account is not None
+        where, when = (f" in the account {self.account}", " once `penchant serve` runs there") if local else ("", "")
+        yield f"{source} is{where} at {self.address}{when}. Ask for it by"
         if self.making:
             yield f"  {self.making}"
         yield f"  curl -H \"x-api-key: {self.key}\" '{self.address}/{path}'"
