@@ -536,7 +536,7 @@ export interface paths {
         post: operations["recordInteraction"];
         /**
          * Take back what of this type the person did with the piece.
-         * @description Takes back what of this type the person did with the piece: all of it, or with `event-id` or `timestamp` that one alone; `removed` tells how many. The person's next list knows it, what others are shown follows with the next audience weights, begun at once. A late repeat of an event id that was taken back is a duplicate. What placements have counted stays counted. Needs the scope `interact`.
+         * @description Takes back what of this type the person did with the piece: all of it, or with `event-id` or `timestamp` that one alone (any other parameter: 422); `removed` tells how many. The person's next list knows it, what others are shown follows with the next audience weights, begun at once. A late repeat of an event id that was taken back is a duplicate. What placements have counted stays counted. Needs the scope `interact`.
          */
         delete: operations["takeBack"];
         options?: never;
