@@ -26,6 +26,7 @@ from penchant_engine.views import CatalogueView
 
 UNKNOWN = "unknown-piece"
 """The code of a piece that the source does not have."""
+_ID = attrgetter("id")
 
 
 class CandidateRanking(PersonalRanking):
@@ -45,8 +46,6 @@ class CandidateRanking(PersonalRanking):
     ) -> None:
         super().__init__(view, request, now, person, audience, is_known=is_known)
         self._given = request.content
-        # As the number is written: 0.1 is a tenth, so that equal places are ties.
-        self._weight = Fraction(repr(request.weight))
 
     @computed
     def shown(self) -> Filter:
@@ -74,20 +73,25 @@ class CandidateRanking(PersonalRanking):
     def settled(self, ordered: list[RankedPiece]) -> list[RankedPiece]:
         """Return given pieces between their order by s and the one in which they are given."""
         best = super().settled(ordered)
-        if self._weight == 1:
+        if self.request.weight == 1:
             return best
-        by_id = {each.id: each for each in best}
-        given = [by_id[each] for each in self._given if each in by_id]
-        ranks = {each.id: place for place, each in enumerate(best)}
-        own, other = self._weight.numerator, self._weight.denominator - self._weight.numerator
-        places = {each.id: own * ranks[each.id] + other * place for place, each in enumerate(given)}
-        # A stable sort: ties stay as given. What is pinned and was not given has its place by its pin alone.
-        others = [each for each in best if each.id not in places]
-        return [*sorted(given, key=lambda each: places[each.id]), *others]
+        by_id = dict(zip(map(_ID, best), best, strict=True))
+        given = list(map(by_id.__getitem__, filter(by_id.__contains__, self._given)))
+        # What is pinned and was not given has its place by its pin alone.
+        others = [each for each in best if each.id not in self._given_at] if len(given) < len(best) else []
+        if self.request.weight:
+            # As the number is written: 0.1 is a tenth, so that equal places are ties.
+            weight = Fraction(repr(self.request.weight))
+            ranks = {each.id: place for place, each in enumerate(best)}
+            own, other = weight.numerator, weight.denominator - weight.numerator
+            places = {each.id: own * ranks[each.id] + other * place for place, each in enumerate(given)}
+            # A stable sort: ties stay as given.
+            given.sort(key=lambda each: places[each.id])
+        return [*given, *others]
 
     def worth(self, piece: RankedPiece) -> int:
         """Return what a piece counts for by the order: of picks that stand as given the less, the later they are."""
-        return super().worth(piece) if self._weight == 1 else -self._given_at.get(piece.id, len(self._given))
+        return super().worth(piece) if self.request.weight == 1 else -self._given_at.get(piece.id, len(self._given))
 
     @computed
     def _given_at(self) -> Mapping[str, int]:
@@ -96,14 +100,14 @@ class CandidateRanking(PersonalRanking):
     @property
     def left(self) -> dict[str, str]:
         """Why each given piece that is not listed may not be shown, by its id: the code of an exclusion."""
-        missing = set(self._given).difference(map(attrgetter("id"), self.arrangement.pieces))
+        missing = set(self._given).difference(map(_ID, self.arrangement.pieces))
         return self._obstacles(sorted(self._given_at[each] for each in missing))
 
     def why(self, piece_id: str, *, listed: bool) -> Reasons:
         """Return what the parts add for a piece and, of one that is listed, the place at which it is given."""
         # Of rules only those of the request can have moved it.
         why = super().why(piece_id, listed=listed and bool(self.variety or self.request.demands))
-        if not listed or self._weight == 1 or piece_id not in self._given:
+        if not listed or self.request.weight == 1 or piece_id not in self._given:
             return why
         given = RuleReason("given", position=self._given.index(piece_id))
         return why._replace(rules=[given, *why.rules])

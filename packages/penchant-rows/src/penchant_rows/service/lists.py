@@ -16,6 +16,7 @@ Previews of placements: lists of chosen people as they are, and as they would be
 import asyncio
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -66,6 +67,7 @@ CHECK_INTERVAL_S = 60.0
 MAX_REMEMBERED = 10_000
 """Placements, by version, of which it is remembered."""
 
+_ID = attrgetter("id")
 _Key = tuple[int, int, str, int]
 
 
@@ -201,7 +203,8 @@ class PlacementLists:
             except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement, KindNotInstalled) as error:
                 answers.append((request, error))
                 continue
-            shown.update(each.id for answer in given for each in answer.result.content)
+            for answer in given:
+                shown.update(map(_ID, answer.result.content))
             answers += [(request, answer) for answer in given]
         return answers
 

@@ -78,6 +78,7 @@ from penchant_rows.wire.settings import RowSettings
 
 PLACEMENTS = OperationTable(Operation, "placements", ROWS, ROW_PROBLEMS)
 _ONE = "/{source}/placements/{name}"
+_ID = attrgetter("id")
 _PUBLIC = {"vary": "accept", "cache-control": "no-cache"}
 """A public card is asked for each time: the setting may be turned off."""
 
@@ -374,7 +375,7 @@ def _next(
 
 def _marks(answer: PlacementAnswer) -> bytes:
     """Return the marks of the pieces that a list shows."""
-    return marks_of(each.id for each in answer.result.content)
+    return marks_of(map(_ID, answer.result.content))
 
 
 @PLACEMENTS.operation(
@@ -463,7 +464,7 @@ def _list_id(call: Call, view: View, result: PlacementResult) -> str:
         placement=result.placement,
         variant=result.variant,
         user_id=result.user_id,
-        pieces=[each.id for each in result.content],
+        pieces=list(map(_ID, result.content)),
         rules={each.id: each.rule for each in result.content if each.rule},
     )
 

@@ -1,6 +1,7 @@
 """Inclusion: what entries of a list carry of their pieces, as it is stored at the version of the answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Self
 
 import msgspec
@@ -49,10 +50,12 @@ class PieceInclusion:
             OutdatedAnswer: the source is at another version by now.
         """
         built = msgspec.to_builtins(answer)
-        entries = list(_entries(built))
+        entries = _entries(built)
         mentions = list(_mentions(built, entries)) if "label" in wanted else []
-        await self._include(view, [(entry, entry["id"]) for entry in entries], tuple(wanted), is_public=is_public)
-        await self._include(view, mentions, ("label",), is_public=is_public)
+        ids = map(itemgetter("id"), entries)
+        await self._include(view, list(zip(entries, ids, strict=True)), tuple(wanted), is_public=is_public)
+        if mentions:
+            await self._include(view, mentions, ("label",), is_public=is_public)
         return encode(built)
 
     async def _include(
@@ -61,9 +64,9 @@ class PieceInclusion:
         head = view.head
         # As text, whose hash is worked out once for all entries.
         place = repr((head.source_id, head.incarnation, head.epoch, head.version, wanted, is_public))
-        missing = dict[str, list[Entry]]()
+        missing, find = dict[str, list[Entry]](), self._answers.find_members
         for entry, piece_id in entries:
-            members: Members | None = self._answers.find_members((place, piece_id))
+            members: Members | None = find((place, piece_id))
             if members is None:
                 missing.setdefault(piece_id, []).append(entry)
             else:
@@ -82,12 +85,14 @@ class PieceInclusion:
                 entry.update(members)
 
 
-def _entries(answer: Any) -> Iterator[Entry]:
-    """Yield the entries of a list, and of each of several lists."""
+def _entries(answer: Any) -> list[Entry]:
+    """Return the entries of a list, and of each of several lists."""
+    entries = list[Entry]()
     for each in answer if isinstance(answer, list) else (answer,):
-        yield from each.get("content", ())
+        entries += each.get("content", ())
         for one in each.get("lists", ()):
-            yield from one.get("content", ())
+            entries += one.get("content", ())
+    return entries
 
 
 def _mentions(answer: Any, entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
@@ -97,5 +102,7 @@ def _mentions(answer: Any, entries: Sequence[Entry]) -> Iterator[tuple[Entry, st
         if "contentId" in seed:
             yield seed, seed["contentId"]
     for entry in entries:
-        for part in entry.get("why", {}).get("parts", ()):
+        if "why" not in entry:
+            continue
+        for part in entry["why"].get("parts", ()):
             yield from ((share, share["id"]) for share in part.get("pieces", ()))
