@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from arrow_types import columns_of_all_types, write_table
 from import_folders import Folder, drafted
@@ -87,6 +89,21 @@ def test_times_are_cut_to_milliseconds_and_infinity_is_no_end(folder: Folder) ->
         {},
         {"availableUntil": "2026-10-31T00:00:00.000Z"},
     ]
+
+
+def test_times_of_96_bits_are_those_that_spark_wrote_in_any_year(folder: Folder) -> None:
+    times = [datetime(9999, 12, 31, 1, 2, 3, 4567, UTC), datetime(1600, 1, 2, 3, 4, 5, 6789, UTC)]
+    columns = {"id": ["1", "2"], "available_until": times, "seen": times, "shown": [{"on": time} for time in times]}
+    parquet.write_table(pa.table(columns), folder.path / "a.parquet", use_deprecated_int96_timestamps=True)
+
+    first, second = folder.read("parquet")
+
+    assert first["filters"] == {"availableUntil": "9999-12-31T01:02:03.004Z"}
+    assert first["extras"] == {
+        "seen": "9999-12-31T01:02:03.004+00:00",
+        "shown": {"on": "9999-12-31T01:02:03.004+00:00"},
+    }
+    assert second["filters"] == {"availableUntil": "1600-01-02T03:04:05.006Z"}
 
 
 def test_bytes_that_are_no_text_are_refused_where_a_text_is_needed_and_left_out_elsewhere(folder: Folder) -> None:
@@ -176,6 +193,27 @@ def test_names_of_folders_are_columns_of_the_tables_in_them(folder: Folder) -> N
     expected = drafted("1", kind=["film noir"], filters={"catalogs": ["books"]})
     assert folder.read("parquet", keywords=chosen) == [expected]
     assert folder.read("csv") == [drafted("2", genre=["sea"], filters={"catalogs": ["films"]})]
+
+
+@pytest.mark.parametrize(
+    ("log", "rows", "reader"),
+    (
+        ("_delta_log/00000000000000000000.json", "a.parquet", "delta"),
+        ("_delta_log/00000000000000000000.json", "catalog=books/a.parquet", "delta"),
+        ("metadata/00000-5ec80f33.metadata.json", "data/a.parquet", "iceberg"),
+    ),
+)
+def test_tables_whose_files_hold_deleted_rows_too_are_refused(folder: Folder, log: str, rows: str, reader: str) -> None:
+    for name in (log, rows):
+        folder.path.joinpath("films", name).parent.mkdir(parents=True, exist_ok=True)
+    folder.path.joinpath("films", log).write_text("{}")
+    parquet.write_table(pa.table({"id": ["1"]}), folder.path / "films" / rows)
+
+    with pytest.raises(Refused, match=rf"files/films: a table with a log, .* pl\.scan_{reader}\(…\)"):
+        folder.read("parquet")
+
+    folder.path.joinpath("films", log).unlink()
+    assert [piece["id"] for piece in folder.read("parquet")] == ["1"]
 
 
 def test_texts_in_lists_that_are_no_utf_8_are_refused_and_data_in_them_is_left_out(folder: Folder) -> None:

@@ -158,9 +158,10 @@ def open_frame(files: Files, file: InputFile) -> Frame:
 
     Raises:
         Refused: pyarrow is not installed.
-        UnreadableFile: it is no such table.
+        UnreadableFile: it is no such table, or one whose log alone tells which rows there still are.
     """
     pa, ipc = _pyarrow(), _pyarrow().ipc
+    _require_no_log(file)
     with _readable(file):
         with files.open(file) as stream:
             start = stream.read(len(_ARROW_FILE))
@@ -180,6 +181,20 @@ def open_frame(files: Files, file: InputFile) -> Frame:
         else:
             reader = batches = ipc.open_stream(source)
         return Frame(file, reader.schema, (part for batch in batches for part in _parts(batch)))
+
+
+def _require_no_log(file: InputFile) -> None:
+    for folder in file.path.absolute().parents:
+        if any(folder.glob("_delta_log/*.json")):
+            table, scan = folder, "scan_delta"
+        elif folder.name == "data" and any(folder.parent.glob("metadata/*.metadata.json")):
+            table, scan = folder.parent, "scan_iceberg"
+        else:
+            continue
+        raise UnreadableFile(
+            f"{table}: a table with a log, whose files also hold rows that were changed or deleted. Write those that "
+            f"there are into a file elsewhere, for instance in polars by pl.{scan}(…).sink_parquet(…)."
+        )
 
 
 @contextmanager
@@ -207,9 +222,11 @@ def _open_parquet(source: Any) -> tuple[Any, bool]:
 
     The schema of Arrow that polars adds has integers of 128 bits, which Arrow does not know: without it all is read.
     """
-    pa, parquet = _pyarrow(), _pyarrow().parquet
+    pa = _pyarrow()
+    # Spark writes times of 96 bits; as nanoseconds, which is the default, those after 2262 would be others.
+    open_parquet = partial(pa.parquet.ParquetFile, source, coerce_int96_timestamp_unit="ms")
     try:
-        return parquet.ParquetFile(source), False
+        return open_parquet(), False
     except pa.ArrowNotImplementedError:
         content = memoryview(source if isinstance(source, pa.Buffer) else source.read_buffer())
         size = int.from_bytes(content[-_FOOTER_BYTES : -len(_PARQUET)], "little")
@@ -218,7 +235,7 @@ def _open_parquet(source: Any) -> tuple[Any, bool]:
             raise
         footer = footer.replace(_ARROW_SCHEMA, _ARROW_SCHEMA.lower())
         alone = io.BytesIO(_PARQUET + footer + size.to_bytes(4, "little") + _PARQUET)
-        return parquet.ParquetFile(source, metadata=parquet.read_metadata(alone)), True
+        return open_parquet(metadata=pa.parquet.read_metadata(alone)), True
 
 
 def _column(convert: Convert, array: Any) -> list[Any]:
