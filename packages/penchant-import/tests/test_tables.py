@@ -75,6 +75,49 @@ def test_times_are_written_as_the_option_says(folder: Folder) -> None:
     assert "--time-format" in folder.read("csv")[0].detail
 
 
+@pytest.mark.parametrize("delimiter", (",", ";"))
+def test_quotes_may_have_a_backslash_before_them_as_spark_writes_them(folder: Folder, delimiter: str) -> None:
+    rows = (
+        r'rope,"He said \"hi, there\" twice",C:\temp',
+        r'sail,Ends in \,"the \"end\""',
+        r'mast,"5\" nail",""',
+        r'x,"back \\ slash, comma",x',
+        r'y,"q\"","\",\\"',
+        'z,"Two',
+        r'lines \"q\\\"","a,b"',
+    )
+    folder.write("films.csv", *(row.replace(",", delimiter) for row in ("id,title,text", *rows)))
+
+    pieces = [(each["label"], each["extras"].get("description")) for each in folder.read("csv")]
+
+    assert pieces == [
+        (label.replace(",", delimiter), text and text.replace(",", delimiter))
+        for label, text in (
+            ('He said "hi, there" twice', r"C:\temp"),
+            ("Ends in " + "\\", 'the "end"'),
+            ('5" nail', None),
+            (r"back \ slash, comma", "x"),
+            ('q"', r'",' + "\\"),
+            ("Two\n" + r'lines "q\"', "a,b"),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    (
+        (r'"{""a"": ""say \""hi\""""}"', r'{"a": "say \"hi\""}'),
+        (r'"ends in \"', "ends in " + "\\"),
+        (r"a 5\" nail", r"a 5\" nail"),
+        (r'"two \\ backslashes"', r"two \\ backslashes"),
+    ),
+)
+def test_backslashes_of_a_table_whose_quotes_are_doubled_stay(folder: Folder, cell: str, text: str) -> None:
+    folder.write("films.csv", "id,title,colour", f"rope,Rope,{cell}")
+
+    assert folder.read("csv") == [drafted("rope", "Rope", extras={"colour": text})]
+
+
 def test_decimals_with_a_comma_are_numbers_where_that_is_said(folder: Folder) -> None:
     folder.write("a.csv", "id;price;sizes", "1;1.234,50;1,2,3")
     folder.write("b.csv", "user;item;rating;ts", "kim;1;4,5;1")

@@ -43,6 +43,10 @@ _SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _HEADING_LETTERS = 1 << 20
 _SEPARATOR = re.compile(r"\s*\"?sep=(.)\"?\s*\Z", re.IGNORECASE)
 """The line by which spreadsheets are told the delimiter of a table."""
+_WITHIN_QUOTES = re.compile(r'[^"\\]*(?:(?:\\.|"")[^"\\]*)*', re.DOTALL)
+_ESCAPED = re.compile(r'\\(["\\])')
+_DOUBLED = {'"': '""', "\\": "\\"}
+"""What becomes of a character that has a backslash before it within a quoted value."""
 _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What a folder of parts of a table is called where the column holds nothing."""
 
@@ -221,11 +225,15 @@ class _UnpackedStream(io.RawIOBase):
 class _RowLines:
     """The lines of a table for its reader: no row of them is longer than may be, or has more columns."""
 
-    def __init__(self, text: io.TextIOWrapper, delimiter: str, file: InputFile, number: int = 0) -> None:
+    def __init__(
+        self, text: io.TextIOWrapper, delimiter: str, file: InputFile, number: int, *, has_escapes: bool
+    ) -> None:
         self._text = text
         self._delimiter = delimiter
         self._file = file
         self._number = number
+        self._opening = re.compile(rf'(?:^|{re.escape(delimiter)})"') if has_escapes else None
+        self._is_quoted = False
         self.begin_row()
 
     def begin_row(self) -> None:
@@ -238,6 +246,8 @@ class _RowLines:
         line = self._text.readline(MAX_LINE_BYTES + 1)
         if not line:
             raise StopIteration
+        if self._opening is not None:
+            line = self._double(line, self._opening)
         self._number += 1
         self._letters += len(line)
         if self._letters > MAX_LINE_BYTES:
@@ -251,6 +261,27 @@ class _RowLines:
                 raise UnreadableFile(f"{self._file}, line {self._number}: more than {MAX_COLUMNS} columns.")
         self._quotes += line.count('"')
         return line
+
+    def _double(self, line: str, opening: re.Pattern[str]) -> str:
+        """Return a line with quotes doubled within quoted values, where they had a backslash before them."""
+        parts: list[str] = []
+        at = 0
+        while True:
+            begin = at
+            if not self._is_quoted:
+                if (match := opening.search(line, at)) is None:
+                    break
+                begin = match.end()
+            inner = cast(re.Match[str], _WITHIN_QUOTES.match(line, begin))
+            parts += line[at:begin], _ESCAPED.sub(lambda pair: _DOUBLED[pair[1]], inner[0])
+            at = inner.end()
+            self._is_quoted = line[at : at + 1] != '"'
+            if self._is_quoted:
+                break
+            # The quote that ends the value is no beginning of another.
+            parts.append('"')
+            at += 1
+        return "".join(parts) + line[at:]
 
 
 class Position(NamedTuple):
@@ -273,6 +304,7 @@ class Files:
         self.encoding: str | None = None
         self.findings: dict[InputFile, Callable[[], str]] = {}
         self.opened: set[InputFile] = set()
+        self._with_escapes: dict[tuple[InputFile, TableForm], bool] = {}
         self._raw: BinaryIO | None = None
         self._now = Position("", 0, 0)
 
@@ -360,11 +392,25 @@ class Files:
         Before it may stand blank lines, and what tells spreadsheets the delimiter (``sep=;``).
         """
         skipped, delimiter = self._beginning(file, form)
+        if (has_escapes := self._with_escapes.get((file, form))) is None:
+            has_escapes = self._with_escapes[file, form] = self._has_escapes(file, form, delimiter)
         with self._text(file, form) as text:
             for _ in range(skipped):
                 text.readline(MAX_LINE_BYTES)
-            lines = _RowLines(text, delimiter, file, skipped)
+            lines = _RowLines(text, delimiter, file, skipped, has_escapes=has_escapes)
             yield lines, csv.reader(lines, delimiter=delimiter), skipped
+
+    def _has_escapes(self, file: InputFile, form: TableForm, delimiter: str) -> bool:
+        """Return whether quotes within quoted values have a backslash before them, as Spark writes them.
+
+        One that neither ends its value nor is doubled tells: a value may also end in a backslash.
+        """
+        follows = rf'(?=[^"{re.escape(delimiter)}\r\n])'
+        quoted = rf'(?:^|{re.escape(delimiter)})"[^"]*(?:""[^"]*)*(?<=\\)"{follows}'
+        telling = re.compile(rf'^[^"]*\\"{follows}|{quoted}')
+        with self._text(file, form) as text:
+            lines = iter(lambda: text.readline(MAX_LINE_BYTES), "")
+            return any('\\"' in line and telling.search(line) is not None for line in lines)
 
     def _beginning(self, file: InputFile, form: TableForm) -> tuple[int, str]:
         """Return how many lines stand before the heading, and the delimiter: the one that gives it most columns."""
