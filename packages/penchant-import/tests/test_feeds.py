@@ -132,6 +132,49 @@ def test_labels_without_terms_are_categories_and_enclosures_go_by_their_type(fol
     assert piece["extras"] == {"image": "https://log.example/a.jpg", "enclosure": "https://log.example/a.mp3"}
 
 
+MEDIA = '<rss xmlns:atom="http://www.w3.org/2005/Atom" xmlns:media="m" xmlns:itunes="i"><channel>'
+
+
+def test_captions_of_media_are_no_texts_and_an_entry_s_own_fields_go_first(folder: Folder) -> None:
+    first, second, third = read(
+        folder,
+        '<item><media:content url="https://paper.example/s" medium="image"><media:title>Ann Bee</media:title>'
+        "<media:credit>Photograph: A</media:credit></media:content><itunes:title>Short</itunes:title>"
+        '<atom:link rel="self" href="https://paper.example/feed"/><media:description>Of a photo</media:description>'
+        "<title>3: Storm</title><link>https://paper.example/storm</link><description>Wind.</description></item>",
+        '<item><guid>b</guid><media:content url="https://paper.example/t" medium="image">'
+        "<media:title>Cee</media:title></media:content></item>",
+        "<item><guid>c</guid><atom:content>Rain.</atom:content></item>",
+        head=MEDIA,
+    )
+
+    assert first == drafted(
+        "https://paper.example/storm",
+        "3: Storm",
+        extras={
+            "link": "https://paper.example/storm",
+            "image": "https://paper.example/s",
+            "description": "Wind.",
+        },
+    )
+    assert second == drafted("b", extras={"image": "https://paper.example/t"})
+    assert third == drafted("c", extras={"description": "Rain."})
+
+
+def test_the_text_of_a_group_of_media_is_that_of_an_entry_that_has_none(folder: Folder) -> None:
+    group = "<media:group><media:title>Other</media:title><media:description>Long.</media:description></media:group>"
+    first, second = read(
+        folder,
+        f"<entry><id>a</id><title>Storm</title>{group}</entry>",
+        f"<entry><id>b</id>{group}<title>Rain</title><content>Short.</content></entry>",
+        head='<feed xmlns="http://www.w3.org/2005/Atom" xmlns:media="http://search.yahoo.com/mrss/">',
+        tail="</feed>",
+    )
+
+    assert first == drafted("a", "Storm", extras={"description": "Long."})
+    assert second == drafted("b", "Rain", extras={"description": "Short."})
+
+
 def test_a_page_of_a_feed_says_that_there_are_further_ones(folder: Folder) -> None:
     read(folder, '<link rel="next" href="https://log.example/2"/>', item("a", "A"))
 

@@ -6,14 +6,14 @@ Categories that a podcast has as a whole are those of its episodes, too. Of entr
 import email.utils
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant_engine.moments import format_timestamp
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import Files, InputFile
-from penchant_import.markup import child_text, local_name, outline, read_items, text_of
+from penchant_import.markup import local_name, outline, read_items, text_of
 from penchant_import.moments import read_moment, zone_offset
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import IdRegister, PieceBuilder
@@ -33,6 +33,7 @@ _TEXTS = ("encoded", "content", "description", "summary", "subtitle")
 _MEDIA = ("thumbnail", "enclosure", "content", "image")
 """Fields that name a picture, or what the entry is to be heard or watched by."""
 _GROUP = "group"
+_ATOM = "http://www.w3.org/2005/Atom"
 _IMAGE = re.compile(r"<img\s[^<>]*?\bsrc\s*=\s*[\"'](https?://[^\"'<>\s]+)", re.IGNORECASE)
 _MAX_SEARCHED = 20_000
 """Letters of a text in which a picture is looked for."""
@@ -78,7 +79,9 @@ def _revised(entry: Element) -> str | None:
 def _piece(
     entry: Element, where: tuple[str, int], of_all: list[str], options: ImportOptions, notes: Notes
 ) -> tuple[str, Draft]:
-    name, piece_id = next(((field, value) for field in _IDS if (value := _first(entry, field))), ("", ""))
+    # Other namespaces have titles, texts and links, too.
+    own = sorted(entry, key=lambda element: _namespace(element) != _namespace(entry))
+    name, piece_id = next(((field, value) for field in _IDS if (value := _first(own, field))), ("", ""))
     if not piece_id:
         # Many podcasts leave the guid empty: an episode is its sound.
         name, piece_id = "enclosure", next((e.get("url", "") for e in entry if local_name(e.tag) == "enclosure"), "")
@@ -86,13 +89,13 @@ def _piece(
         detail = "Found an entry without an id; one of guid, id and link is accepted."
         return "", problem_draft(DraftKind.PIECE, where, "", detail)
     builder = PieceBuilder(notes, *where, piece_id, id_field=name, options=options)
-    fields = [(local_name(element.tag), element) for element in entry]
+    fields = [(local_name(element.tag), element) for element in own]
     # Media of a group are those of the entry, in several forms.
     fields += [(local_name(part.tag), part) for name, group in fields if name == _GROUP for part in group]
     for field, element in fields:
         _take(builder, element, field)
     builder.keywords("category (of all)", "category", of_all)
-    texts = [(field, text) for field in _TEXTS if (text := child_text(entry, field))]
+    texts = _texts(fields, _namespace(entry))
     for field, text in texts[:1]:
         builder.description(field, text)
     # The first picture within a text, where the entry names none.
@@ -102,8 +105,24 @@ def _piece(
     return piece_id, builder.draft()
 
 
-def _first(entry: Element, field: str) -> str:
-    values = (_value(element) for element in entry if local_name(element.tag) == field)
+def _namespace(element: Element) -> str:
+    return element.tag.rpartition("}")[0].lstrip("{")
+
+
+def _texts(fields: Sequence[tuple[str, Element]], namespace: str) -> list[tuple[str, str]]:
+    """Return the texts of an entry of a namespace with their fields, the fullest first."""
+    texts = [
+        (name, text_of(element))
+        for name in _TEXTS
+        for field, element in fields
+        # Content of other namespaces is a medium, with the captions of that.
+        if field == name and (name != "content" or _namespace(element) in (namespace, _ATOM))
+    ]
+    return [(name, text) for name, text in texts if text]
+
+
+def _first(elements: Sequence[Element], field: str) -> str:
+    values = (_value(element) for element in elements if local_name(element.tag) == field)
     return next((value for value in values if value), "")
 
 
