@@ -150,6 +150,18 @@ def test_a_matrix_goes_in_and_comes_out() -> None:
     assert (out.toarray() == matrix.toarray()).all()
     with pytest.raises(InvalidInput, match="whole numbers from 1"):
         Catalogue.from_matrix(matrix * 0.5, ["a", "b", "c"])
+    again = Catalogue.from_matrix(out, ids, terms, category="other")
+    assert [again.categories(each) for each in ids] == [catalogue.categories(each) for each in ids]
+
+
+def test_of_a_matrix_what_is_stored_as_zero_is_no_keyword() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_array((np.asarray([0, 1, 2]), np.asarray([0, 1, 1]), np.asarray([0, 2, 3])))
+
+    catalogue = Catalogue.from_matrix(matrix, ["a", "b"], ["x", "y"])
+
+    assert [catalogue.categories(each) for each in "ab"] == [{"keywords": {"y": 1}}, {"keywords": {"y": 2}}]
+    assert matrix.nnz == 3
 
 
 @pytest.mark.parametrize(
@@ -163,7 +175,12 @@ def test_a_matrix_goes_in_and_comes_out() -> None:
         (lambda: Catalogue(attributes={"year": "date"}), "no type 'date'"),
         (lambda: Catalogue(category_weights={"g": 101}), "0 to 100"),
         (lambda: Catalogue.from_frame(FILMS, categories=["genres"]), "no column 'genres'; it has 'id', 'genre'"),
-        (lambda: Catalogue.from_frame([FILMS], categories=["genre"]), "found list"),
+        (lambda: Catalogue.from_frame([FILMS], categories=["genre"]), r"found builtins\.list"),
+        (lambda: Catalogue.from_frame({"id": [2.0**53], "genre": ["x"]}, categories=["genre"]), f"from {2**53} on"),
+        (
+            lambda: Catalogue.from_frame({"id": np.asarray([2**24], np.float32), "genre": ["x"]}, categories=["genre"]),
+            f"lose digits from {2**24} on; write texts",
+        ),
         (lambda: Catalogue.from_frame({"id": [None], "g": ["x"]}, categories=["g"]), "Row 0 has no id in 'id'"),
         (
             lambda: Catalogue.from_frame({"id": [1.5], "g": ["x"]}, categories=["g"]),

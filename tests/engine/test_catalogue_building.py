@@ -70,6 +70,11 @@ def test_a_keyword_that_is_named_twice_is_refused() -> None:
         Catalogue.from_matrix(Rows([{0: 1}], 2), ["a"], ["x", "x"])
 
 
+def test_what_is_no_id_names_no_row_of_a_matrix() -> None:
+    with pytest.raises(InvalidInput, match="None is no id"):
+        Catalogue.from_matrix(Rows([{0: 1}], 1), [None])  # type: ignore[list-item]
+
+
 def test_a_changed_catalogue_has_a_moment_of_its_own() -> None:
     before = Catalogue([{"id": "a", "available_from": 1}])
     assert before.moment == 1_000

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -170,6 +171,21 @@ def test_a_matrix_of_interactions_goes_in_and_out() -> None:
 
     assert (done.people, done.pieces, len(done)) == (["ann", "kim"], ["a", "b", "c"], 3)
     assert done.to_matrix().toarray().tolist() == [[0, 1, 0], [1, 0, 1]]
+
+
+def test_names_of_a_matrix_go_by_their_places_whatever_labels_a_column_has() -> None:
+    matrix = np.asarray([[1, 0], [0, 1]])
+    people, pieces = pd.Series(["kim", "ann"], index=[1, 0]), pd.Series([7, 8], index=["x", "y"])
+
+    done = Interactions.from_matrix(matrix, people, pieces)
+
+    pairs = zip(done.person_of.tolist(), done.piece_of.tolist(), strict=True)
+    assert [(done.people[who], done.pieces[what]) for who, what in pairs] == [("kim", "7"), ("ann", "8")]
+
+
+def test_a_matrix_with_nan_says_that_nothing_tells_who_met_what() -> None:
+    with pytest.raises(InvalidInput, match="NaN: leave them out"):
+        Interactions.from_matrix(np.asarray([[1, np.nan]]), ["kim"], ["a", "b"])
 
 
 @pytest.mark.parametrize(

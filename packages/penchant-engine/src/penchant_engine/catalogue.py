@@ -161,45 +161,48 @@ class Catalogue:
         cls,
         matrix: Any,
         ids: Sequence[str],
-        keywords: Sequence[str] | None = None,
+        keywords: Sequence[str | Term] | None = None,
         *,
         category: str = "keywords",
         **settings: Any,
     ) -> "Catalogue":
         """Return a catalogue of a sparse matrix of scipy (pieces, keywords): weights, whole numbers from 1 to 10,000.
 
-        Where all entries are 1, keywords have no weights. ``keywords`` are those of the columns, their numbers where
-        none are named. Of one id the last row counts; it takes no dictionaries, so it is the quickest way for many.
+        Where all entries are 1, keywords have no weights; what is stored as 0 is none. ``keywords`` are those of the
+        columns, texts of the ``category`` or terms as `to_matrix` has them, their numbers where none are named. Of one
+        id the last row counts; it takes no dictionaries, so it is the quickest way for many.
 
         Raises:
-            InvalidInput: shapes do not fit each other, a keyword is named twice, or an entry is no weight.
+            InvalidInput: shapes do not fit each other, a keyword is named twice, or an id or entry is none.
         """
-        rows = matrix.tocsr()
-        names = [*map(str, range(rows.shape[1]) if keywords is None else keywords)]
-        if rows.shape != (len(ids), len(names)):
-            raise InvalidInput(f"The matrix is {rows.shape}, and there are {len(ids)} ids and {len(names)} keywords.")
-        if len(set(names)) < len(names):
+        rows, texts = matrix.tocsr(), [*map(str, ids_in(ids, "ids"))]
+        columns_of = range(rows.shape[1]) if keywords is None else keywords
+        terms = [Term(*each) if isinstance(each, tuple) else Term(category, str(each)) for each in columns_of]
+        if rows.shape != (len(texts), len(terms)):
+            raise InvalidInput(f"The matrix is {rows.shape}, and there are {len(texts)} ids and {len(terms)} keywords.")
+        if len(set(terms)) < len(terms):
             raise InvalidInput("A keyword is named twice: add up its columns.")
-        if not rows.has_canonical_format:
+        if not (rows.has_canonical_format and np.all(rows.data)):
             rows = rows.copy()
             rows.sum_duplicates()
+            rows.eliminate_zeros()
         values = np.asarray(rows.data)
         if not ((values == np.rint(values)) & (values >= 1) & (values <= MAX_WEIGHT)).all():
             raise InvalidInput(f"Entries are weights, whole numbers from 1 to {MAX_WEIGHT}: scale and round yours.")
         counts = np.diff(rows.indptr).astype(np.int64)
         columns = PieceColumns(
-            ids=[*map(str, ids)],
+            ids=texts,
             counts=counts,
             piece_terms=rows.indices.astype(np.uint32),
             piece_weights=values.astype(np.uint16),
             weighted=((counts > 0) & bool((values > 1).any())).astype(np.uint8),
-            available_from=np.zeros(len(ids), dtype=np.int64),
+            available_from=np.zeros(len(texts), dtype=np.int64),
             filters=[PieceFilters(frozenset(), None, None)],
-            filters_of=np.zeros(len(ids), dtype=np.int64),
+            filters_of=np.zeros(len(texts), dtype=np.int64),
             marks=(),
         )
         found = cls(**settings)
-        snapshot = _snapshot_of(term_table(Term(category, name) for name in names), columns, found._marked)
+        snapshot = _snapshot_of(term_table(terms), columns, found._marked)
         return found._with(replace(found.view, snapshot=snapshot))
 
     @classmethod

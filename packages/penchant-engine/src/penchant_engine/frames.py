@@ -61,7 +61,7 @@ def names_of(frame: Any) -> list[str]:
         raise InvalidInput("The frame is lazy: collect() it.")
     if library is not None or isinstance(frame, Mapping):
         return [*(frame.columns if library is not None else frame)]
-    kind = type(frame).__name__
+    kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__name__}"
     raise InvalidInput(f"A frame of pandas, polars or pyarrow is accepted, or a dictionary of columns; found {kind}.")
 
 
@@ -80,16 +80,19 @@ def ids_of(column: NDArray[Any], name: str) -> list[str]:
     """Return ids as text: whole numbers as they are written, also where a column with holes has made floats of them.
 
     Raises:
-        InvalidInput: one is missing, blank, or a fraction.
+        InvalidInput: one is missing, blank, a fraction, or a float so large that it has lost digits.
     """
     if column.dtype.kind in "iu":
         return [*map(str, column.tolist())]
+    bound = 2 << np.finfo(column.dtype if column.dtype.kind == "f" else np.float64).nmant
     ids: list[Any] = column.tolist()
     for row, value in enumerate(ids):
         if isinstance(value, str) and value:
             continue
         number = value.item() if isinstance(value, np.generic) else value
         if isinstance(number, float) and number.is_integer():
+            if abs(number) >= bound:
+                raise InvalidInput(f"Row {row} has no id in {name!r}: floats lose digits from {bound} on; write texts.")
             number = int(number)
         if not isinstance(number, int) or isinstance(number, bool):
             raise InvalidInput(f"Row {row} has no id in {name!r}: {value!r} is neither a text nor a whole number.")

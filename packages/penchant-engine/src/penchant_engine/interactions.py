@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant_engine.checking import id_of, number_in
+from penchant_engine.checking import id_of, ids_in, number_in
 from penchant_engine.errors import InvalidInput
 from penchant_engine.frames import column_of, ids_of, is_missing, moments_of, numbered
 from penchant_engine.index import Likes
@@ -89,17 +89,18 @@ class Interactions:
         """Return one interaction for each entry, other than 0, of a sparse matrix of scipy (people, pieces).
 
         Raises:
-            InvalidInput: its shape is not that of the ids, or there is no such kind.
+            InvalidInput: its shape is not that of the ids, an entry is NaN, or there is no such kind.
         """
+        # A list, since a column of pandas goes by its labels.
+        people, pieces = ids_in(people, "people"), ids_in(pieces, "pieces")
         if matrix.shape != (len(people), len(pieces)):
             raise InvalidInput(
                 f"The matrix is {matrix.shape}; there are {len(people)} people and {len(pieces)} pieces."
             )
+        if np.isnan(matrix.tocoo().data if hasattr(matrix, "tocoo") else matrix).any():
+            raise InvalidInput("Entries of the matrix are NaN: leave them out, or write 0 for what was not met.")
         rows, columns = matrix.nonzero()
-        who, what = (
-            [id_of(people[row]) for row in rows.tolist()],
-            [id_of(pieces[column]) for column in columns.tolist()],
-        )
+        who, what = [people[row] for row in rows.tolist()], [pieces[column] for column in columns.tolist()]
         return cls(who, what, _codes_of([kind] * len(who), None))
 
     def to_matrix(self) -> Any:
