@@ -283,7 +283,13 @@ async def test_what_housekeeping_removed_does_not_come_back_with_the_old_setting
 
 
 @pytest.mark.slow
-async def test_an_interaction_while_a_person_is_read_is_in_the_next_list(settings: NodeSettings) -> None:
+@pytest.mark.parametrize("quick", (0, people_cache.QUICK_READ))
+async def test_an_interaction_while_a_person_is_read_is_in_the_next_list(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch, quick: int
+) -> None:
+    # Those who did no more are read within the event loop, where nothing happens meanwhile.
+    monkeypatch.setattr(people_cache, "QUICK_READ", quick)
+
     async with opened(settings) as scene:
         request = ListRequest(user_id="kim")
         events = [[("kim", InteractionType.WATCH, f"p{number}", number)] for number in (1, 2, 8)]

@@ -15,7 +15,6 @@ import asyncio
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from penchant.live.database import AsyncStorage
@@ -37,6 +36,8 @@ MAX_FOLLOWED = 1_000
 """Interactions that are read at a time to bring people up to date: some milliseconds. After more all are forgotten."""
 MAX_SOURCES = 10_000
 """Sources whose versions are kept, as many as there may be views."""
+QUICK_READ = 200
+"""So many interactions are read within the event loop where reads are quick: to wait for a thread takes longer."""
 QUICK_INTERACTIONS = 1_000
 """So many, and things said, are turned into figures within the event loop, in about a millisecond; more in a thread."""
 
@@ -96,15 +97,6 @@ class _RememberedPerson:
         return self.figures if is_same else None
 
 
-class _ReadPerson(NamedTuple):
-    """A person as storage has it, with the memory of what the person has said, and the figures."""
-
-    interactions: InteractionArrays
-    preferences: Preferences
-    preferences_bytes: int
-    figures: UserFeatures
-
-
 @dataclass(slots=True, eq=False)
 class _SourceFollowing:
     """How far the interactions of a source, by account and name, are followed: up to a version of one history of it."""
@@ -154,13 +146,7 @@ class PeopleCache:
         Raises:
             StorageUnavailable: the database is away.
         """
-        await self._follow(view)
-        key = _key_of(view.head.source_id, user_id)
-        person = self._people.get(key)
-        if person is None or not person.is_for(view, today):
-            self.misses += 1
-            return (await self._read(view, key, user_id, today)).figures
-        self.hits += 1
+        person = await self._person(view, user_id, today)
         figures = person.figures_for(view.snapshot)
         if figures is not None:
             return figures
@@ -168,6 +154,7 @@ class PeopleCache:
         make = functools.partial(self._figures_of, view, today, taken, said)
         is_quick = len(taken) + len(said) <= QUICK_INTERACTIONS
         figures = make() if is_quick else await self._database.in_thread(make)
+        key = _key_of(view.head.source_id, user_id)
         if person.interactions is taken and self._people.peek(key) is person:
             person.put(figures, view.snapshot)
             self._people.reweigh(key, person.nbytes)
@@ -179,14 +166,7 @@ class PeopleCache:
         Raises:
             StorageUnavailable: the database is away.
         """
-        await self._follow(view)
-        key = _key_of(view.head.source_id, user_id)
-        person = self._people.get(key)
-        if person is None or not person.is_for(view, today):
-            self.misses += 1
-            read = await self._read(view, key, user_id, today)
-            return read.interactions, read.preferences
-        self.hits += 1
+        person = await self._person(view, user_id, today)
         return person.interactions, person.preferences
 
     def watched(self) -> set[SourceName]:
@@ -259,37 +239,41 @@ class PeopleCache:
                 person.grow([change])
                 self._people.reweigh(key, person.nbytes)
 
-    async def _read(self, view: View, key: _Key, user_id: str, today: int) -> "_ReadPerson":
-        """Return a person from storage, with the figures, and remember what was read."""
+    async def _person(self, view: View, user_id: str, today: int) -> _RememberedPerson:
+        """Return a person with all that was committed before the view's head was read; read, where not remembered."""
+        await self._follow(view)
+        key = _key_of(view.head.source_id, user_id)
+        person = self._people.get(key)
+        if person is not None and person.is_for(view, today):
+            self.hits += 1
+            return person
+        self.misses += 1
         since = view.source_settings.oldest_day(today) * DAY_MS
-        query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS, counted=True)
 
-        def read() -> _ReadPerson:
+        def read(limit: int) -> _RememberedPerson:
+            query = InteractionQuery(user_id=user_id, since=since, limit=limit, counted=True)
             stored = self._database.storage.people.read(view.head.source_id, query)
-            interactions = InteractionArrays.of(stored.interactions)
-            said, size = decode_preferences(stored.preferences), SAID_BYTES * len(stored.preferences)
-            return _ReadPerson(interactions, said, size, self._figures_of(view, today, interactions, said))
+            return _RememberedPerson(
+                version=view.head.version,
+                today=today,
+                since=since,
+                interactions=InteractionArrays.of(stored.interactions),
+                preferences=decode_preferences(stored.preferences),
+                preferences_bytes=SAID_BYTES * len(stored.preferences),
+            )
 
         reading = _PersonReading(key)
         self._readings.add(reading)
         try:
-            found = await self._database.promptly(read)
+            person = read(QUICK_READ) if self._database.storage.quick_reads else None
+            if person is None or len(person.interactions) == QUICK_READ:
+                person = await self._database.promptly(read, MAX_PROFILE_INTERACTIONS)
         finally:
             self._readings.discard(reading)
+        person.grow(reading.recorded)
         if not reading.is_void:
-            person = _RememberedPerson(
-                version=view.head.version,
-                today=today,
-                since=since,
-                interactions=found.interactions,
-                preferences=found.preferences,
-                preferences_bytes=found.preferences_bytes,
-            )
-            person.put(found.figures, view.snapshot)
-            # What came meanwhile is not in the figures; the next request makes them anew.
-            person.grow(reading.recorded)
             self._people.put(key, person, weight=person.nbytes)
-        return found
+        return person
 
     def _figures_of(self, view: View, today: int, interactions: InteractionArrays, said: Preferences) -> UserFeatures:
         """Return the figures of a person: those of whom nothing is stored share them, as long as a snapshot lasts."""

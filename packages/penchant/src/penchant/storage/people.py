@@ -6,7 +6,7 @@ of what was seen knows people by it alone.
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, liter
 from penchant.storage import statements
 from penchant.storage.databases.connections import driver_errors
 from penchant.storage.databases.opening import AnyDatabase, Transactions
+from penchant.storage.databases.sqlite import SqliteDatabase
 from penchant.storage.hashing import list_person, user_key
 from penchant.storage.records import InteractionChange, InteractionQuery, RecordedChanges, StoredPerson
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, interactions, preferences
@@ -59,6 +60,10 @@ _COUNTED_OF_USER = _OF_USER.where(
 )
 """Without those that count for nothing."""
 _TOGETHER = {statement: _put_together(statement) for statement in (_OF_USER, _COUNTED_OF_USER)}
+_PERSON = select(
+    _TOGETHER[_COUNTED_OF_USER].scalar_subquery().label("rows"), _PREFERENCES.scalar_subquery().label("said")
+)
+"""All that counts of a person, as one row."""
 
 
 class PeopleStore:
@@ -74,6 +79,12 @@ class PeopleStore:
 
     def read(self, source_id: int, query: InteractionQuery) -> StoredPerson:
         """Return a person's interactions, as `list_interactions`, with the preferences."""
+        database = self._transactions.database
+        if isinstance(database, SqliteDatabase) and query.counted and query.until is None:
+            # By the driver itself, and as one statement: SQLAlchemy takes four times as long as both reads.
+            with driver_errors(database.outages):
+                ((rows, said),) = database.read_at_once(_PERSON, _parameters(source_id, query))
+            return StoredPerson(_decoded(query.user_id, rows), said or b"")
         with self._transactions.read() as connection:
             return StoredPerson(
                 _interactions(connection, source_id, query), _preferences(connection, source_id, query.user_id)
@@ -196,30 +207,29 @@ def _interactions(connection: Connection, source: int, query: InteractionQuery) 
         statement = statement.where(interactions.c.piece_id == query.piece_id)
     if query.type is not None:
         statement = statement.where(interactions.c.type == TYPE_CODES[query.type])
-    parameters = {
+    parameters = _parameters(source, query)
+    if connection.dialect.name != "sqlite":
+        return [to_interaction(query.user_id, *row) for row in connection.execute(statement, parameters)]
+    # Its driver gives the interpreter's lock back for each row, and in a busy process waits for it again each time.
+    together = _TOGETHER.get(statement)
+    if together is None:
+        together = _put_together(statement)
+    return _decoded(query.user_id, connection.execute(together, parameters).scalar_one())
+
+
+def _parameters(source: int, query: InteractionQuery) -> dict[str, Any]:
+    return {
         "source": source,
         "user": user_key(source, query.user_id),
         "since": query.since,
         "limit": _MOST_ROWS if query.limit is None else query.limit,
         "skip": query.skip,
     }
-    return [to_interaction(query.user_id, *row) for row in _rows_at_once(connection, statement, parameters)]
 
 
-def _rows_at_once(
-    connection: Connection, statement: Select[Any], parameters: Mapping[str, Any]
-) -> Iterable[Sequence[Any]]:
-    """Return the rows of a statement; SQLite puts them together as one.
-
-    Its driver gives the interpreter's lock back for each row, and in a busy process waits for it again each time.
-    """
-    if connection.dialect.name != "sqlite":
-        return connection.execute(statement, parameters)
-    together = _TOGETHER.get(statement)
-    if together is None:
-        together = _put_together(statement)
-    rows: list[list[Any]] = msgspec.json.decode(connection.execute(together, parameters).scalar_one())
-    return rows
+def _decoded(user_id: str, rows: str) -> list[StoredInteraction]:
+    """Return a person's interactions of rows that were put together."""
+    return [to_interaction(user_id, *row) for row in msgspec.json.decode(rows)]
 
 
 def _preferences(connection: Connection, source: int, user_id: str) -> bytes:

@@ -214,8 +214,12 @@ class SqliteDatabase:
 
     def recorded_rows(self, source_id: int, after: int, until: int) -> list[Sequence[Any]]:
         """Return the rows of `statements.RECORDED`, on a connection held by this thread."""
-        bounds = {"source": source_id, "after": after, "until": until}
-        return self._thread_connection().execute(compile_once(statements.RECORDED).sql, bounds).fetchall()
+        return self.read_at_once(statements.RECORDED, {"source": source_id, "after": after, "until": until})
+
+    def read_at_once(self, statement: Executable, values: Mapping[str, Any]) -> list[Sequence[Any]]:
+        """Return the rows of a statement that lives as long as the process, on a connection held by this thread."""
+        compiled = compile_once(statement)
+        return self._thread_connection().execute(compiled.sql, {**compiled.constants, **values}).fetchall()
 
     def _thread_connection(self) -> sqlite3.Connection:
         opened: sqlite3.Connection | None = getattr(self._local, "connection", None)
