@@ -107,7 +107,6 @@ async def open_services(
         services.metrics.add_requests()
         if compiling is not None:
             compiling.close()
-        # Their threads look at whole catalogues.
         services.of(CatalogueHealth).close()
         await services.access.close()
         services.database.close()

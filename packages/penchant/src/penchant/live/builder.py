@@ -370,9 +370,10 @@ class FirstSource:
 
     async def look(self) -> None:
         """Look whether there is a source, until there is one."""
-        if not self._is_there and await self._database.in_thread(self._database.storage.sources.list_large, 0):
-            self._is_there = True
-            self._call()
+        if not self._is_there:
+            self._is_there = bool(await self._database.in_thread(self._database.storage.sources.list_large, 0))
+            if self._is_there:
+                self._call()
 
 
 class LikesBuilder(FileBuilder[Likes]):
