@@ -228,7 +228,13 @@ def test_unknown_parameters_are_named(service: Service) -> None:
 
     answer = service.get("/s/content/a/similar?tkae=3&_=1&take=1")
 
+    several = service.post("/s/similar?catalog=x", json=["a"])
+    stored = service.put("/s/whitelist?foo[]=1", json=[])
+
     assert answer.headers["x-penchant-ignored"] == "tkae, _"
+    # A filter that is misspelt is never off in silence, whatever the method.
+    assert several.headers["x-penchant-ignored"] == "catalog"
+    assert stored.headers["x-penchant-ignored"] == "foo[]"
     assert "x-penchant-ignored" not in service.get("/s/content/a/similar?take=1").headers
 
 

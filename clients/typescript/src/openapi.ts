@@ -4599,6 +4599,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4956,6 +4957,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5144,6 +5146,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5313,6 +5316,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5378,6 +5382,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5548,6 +5553,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5712,6 +5718,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5770,6 +5777,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5866,6 +5874,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5924,6 +5933,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6036,6 +6046,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6104,6 +6115,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6273,6 +6285,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6344,9 +6357,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6396,9 +6409,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -6506,6 +6519,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6612,6 +6626,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -6773,6 +6788,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -6845,6 +6861,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-deleted": components["headers"]["x-penchant-deleted"];
                     [name: string]: unknown;
@@ -7014,6 +7031,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7085,9 +7103,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7111,9 +7129,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7221,6 +7239,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7291,9 +7310,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7403,6 +7422,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7475,9 +7495,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7520,9 +7540,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7630,6 +7650,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7693,6 +7714,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-deleted": components["headers"]["x-penchant-deleted"];
                     [name: string]: unknown;
@@ -7805,6 +7827,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7882,6 +7905,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     [name: string]: unknown;
@@ -8086,6 +8110,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8185,9 +8210,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     [name: string]: unknown;
                 };
@@ -8217,9 +8242,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     [name: string]: unknown;
                 };
@@ -8354,6 +8379,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8457,9 +8483,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
@@ -8593,6 +8619,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8692,6 +8719,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
@@ -8889,6 +8917,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8979,9 +9008,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
@@ -9113,6 +9142,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9182,9 +9212,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9308,6 +9338,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9386,9 +9417,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9509,6 +9540,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9591,6 +9623,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-unknown-content": components["headers"]["x-penchant-unknown-content"];
                     "x-penchant-expired": components["headers"]["x-penchant-expired"];
@@ -9715,6 +9748,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9793,6 +9827,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
                     [name: string]: unknown;
@@ -9909,6 +9944,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -9993,9 +10029,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10118,6 +10154,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10196,6 +10233,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
                     [name: string]: unknown;
@@ -10370,6 +10408,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10439,9 +10478,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10567,6 +10606,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10651,6 +10691,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
                     [name: string]: unknown;
@@ -10835,6 +10876,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10898,6 +10940,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
                     [name: string]: unknown;
@@ -11025,6 +11068,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11088,6 +11132,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-unreached": components["headers"]["x-penchant-unreached"];
                     "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
@@ -11201,6 +11246,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11272,9 +11318,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11416,6 +11462,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11508,9 +11555,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
@@ -11541,9 +11588,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
@@ -11660,6 +11707,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11750,9 +11798,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
@@ -11782,9 +11830,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
@@ -11900,6 +11948,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12005,6 +12054,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
@@ -12198,6 +12248,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12298,9 +12349,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     [name: string]: unknown;
                 };
@@ -12342,9 +12393,9 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     [name: string]: unknown;
                 };
@@ -12460,6 +12511,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12564,9 +12616,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     [name: string]: unknown;
                 };
@@ -12735,6 +12787,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -12835,6 +12888,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     [name: string]: unknown;
@@ -13036,6 +13090,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13149,6 +13204,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
@@ -13340,6 +13396,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13422,6 +13479,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     [name: string]: unknown;
@@ -13642,6 +13700,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13744,6 +13803,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
@@ -13966,6 +14026,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14032,9 +14093,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14185,6 +14246,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14251,9 +14313,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14404,6 +14466,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14470,9 +14533,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14623,6 +14686,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14687,9 +14751,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14805,6 +14869,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14874,6 +14939,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -15047,6 +15113,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15105,6 +15172,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -15221,6 +15289,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15284,6 +15353,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -15414,6 +15484,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15477,6 +15548,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -15588,6 +15660,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15657,6 +15730,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -15825,6 +15899,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15894,6 +15969,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -16062,6 +16138,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16126,9 +16203,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16244,6 +16321,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16313,6 +16391,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -16486,6 +16565,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16544,6 +16624,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -16660,6 +16741,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16723,6 +16805,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -16853,6 +16936,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16916,6 +17000,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -17027,6 +17112,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17096,6 +17182,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -17264,6 +17351,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17333,6 +17421,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -17501,6 +17590,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17565,9 +17655,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17720,6 +17810,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17826,6 +17917,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -18036,6 +18128,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18203,6 +18296,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18283,9 +18377,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18415,6 +18509,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18481,9 +18576,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18603,6 +18698,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18671,9 +18767,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18795,6 +18891,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18867,9 +18964,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18991,6 +19088,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19059,9 +19157,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19182,6 +19280,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19248,9 +19347,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19378,6 +19477,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19444,9 +19544,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19678,6 +19778,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19741,8 +19842,8 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19877,6 +19978,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19946,8 +20048,8 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
@@ -20093,6 +20195,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -20157,9 +20260,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -20279,6 +20382,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -20340,6 +20444,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-deleted": components["headers"]["x-penchant-deleted"];
                     [name: string]: unknown;
@@ -20452,6 +20557,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -20536,9 +20642,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     [name: string]: unknown;
                 };
@@ -20679,6 +20785,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -20745,9 +20852,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -20892,6 +20999,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -20961,9 +21069,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -21098,6 +21206,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -21191,6 +21300,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -21402,6 +21512,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -21465,6 +21576,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -21576,6 +21688,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -21645,9 +21758,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -21792,6 +21905,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -21858,6 +21972,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -22012,6 +22127,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -22113,6 +22229,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     [name: string]: unknown;
@@ -22335,6 +22452,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -22404,9 +22522,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -22562,6 +22680,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -22790,9 +22909,9 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     "x-penchant-list": components["headers"]["x-penchant-list"];
                     "x-penchant-next": components["headers"]["x-penchant-next"];
@@ -22976,6 +23095,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -23066,6 +23186,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
@@ -23270,6 +23391,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -23328,8 +23450,8 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -23469,6 +23591,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -23533,8 +23656,8 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -23681,6 +23804,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -23790,6 +23914,7 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -24013,6 +24138,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -24076,6 +24202,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -24187,6 +24314,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -24272,6 +24400,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     [name: string]: unknown;
@@ -24501,6 +24630,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -24575,6 +24705,7 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -24798,6 +24929,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -24872,6 +25004,7 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -25095,6 +25228,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -25173,6 +25307,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -25368,6 +25503,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -25445,6 +25581,7 @@ export interface operations {
                     ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -25668,6 +25805,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -25736,6 +25874,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -25874,6 +26013,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -25940,6 +26080,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -26078,6 +26219,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -26155,6 +26297,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -26328,6 +26471,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -26402,8 +26546,8 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -26599,6 +26743,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -26673,6 +26818,7 @@ export interface operations {
                     "x-request-id": components["headers"]["x-request-id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     [name: string]: unknown;
                 };
@@ -26861,6 +27007,7 @@ export interface operations {
                     "Retry-After": components["headers"]["Retry-After"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -334,13 +334,11 @@ def _answer_headers(operation: Operation) -> list[str]:
         names.append("ETag")
     if operation.public:
         return names
-    names += ["RateLimit", "RateLimit-Policy"]
+    names += ["RateLimit", "RateLimit-Policy", "x-penchant-ignored"]
     if operation.has_source:
         names.append("x-penchant-version")
     if MIN_VERSION in operation.parameters:
         names.append("x-penchant-stale")
-    if operation.method == "GET":
-        names.append("x-penchant-ignored")
     kinds = {
         "x-penchant-deleted": operation.deletes_pieces,
         "x-penchant-audience-version": knows_audience(operation),
@@ -367,7 +365,7 @@ def _error_headers(status: int) -> list[str]:
     if status in {429, 503}:
         names.append("Retry-After")
     if status == 429:
-        names += ["RateLimit", "RateLimit-Policy"]
+        names += ["RateLimit", "RateLimit-Policy", "x-penchant-ignored"]
     return names
 
 

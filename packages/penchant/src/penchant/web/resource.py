@@ -393,7 +393,7 @@ def _answer_headers(call: Call, answer: Answer, fixed: Mapping[str, str]) -> dic
         headers["x-penchant-stale"] = "true"
     if answer.etag is not None:
         headers["etag"] = f'W/"{answer.etag}"'
-    if call.query.pairs and call.operation.method == "GET" and not call.operation.public:
+    if call.query.pairs and not call.operation.public:
         ignored = call.ignored()
         if ignored:
             # Names come from the query: quoted, so that none ends the header or begins another one.
