@@ -1,10 +1,9 @@
 """Lists: similar pieces, recommendations and profiles, what is popular or new, and those of many people."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -109,15 +108,13 @@ def _chosen(values: Values) -> list[object]:
     known = values.known
     if several := [name for name, each in values.given.items() if isinstance(each, frozenset) and len(each) > 1]:
         known = {**known, **{name: sorted(known[name]) for name in several}}
-    names, chosen = _choosing(tuple(known))
-    return list(zip(names, chosen(known), strict=True))
+    return [[name, known[name]] for name in _choosing(tuple(known))]
 
 
 @functools.lru_cache(maxsize=1_024)
-def _choosing(names: tuple[str, ...]) -> tuple[list[str], Callable[[Mapping[str, Any]], tuple[object, ...]]]:
-    """Return which of the parameters of an operation choose its list, in order, and what takes their values."""
-    choosing = sorted(name for name in names if name not in _FREE_ON_PAGES)
-    return choosing, itemgetter(*choosing)
+def _choosing(names: tuple[str, ...]) -> list[str]:
+    """Return which of the parameters of an operation choose its list, in order."""
+    return sorted(name for name in names if name not in _FREE_ON_PAGES)
 
 
 def _cursor(call: Call, values: Values, view: View) -> ListCursor:
