@@ -85,7 +85,7 @@ def requests_of(operation: Operation) -> Iterator[dict[str, Any]]:
 def told(service: Service, operation: Operation, source: str, headers: Headers, asked: dict[str, Any]) -> Any:
     """Return all that an answer tells: status, headers and body."""
     path = operation.path.format_map(PATH | {"source": source})
-    if not asked:
+    if not asked and "confirm" in {each.name for each in operation.parameters}:
         path += f"?confirm={source}"
     options = asked | {"headers": headers | asked.get("headers", {})}
     if LIST_ID.encode() in options.get("content", b""):
