@@ -38,7 +38,7 @@ KINDS = {
     "similar, each another",
     "recommendation, remembered",
     "recommendation, each another",
-    "profile",
+    "profile, remembered",
     "interaction",
     "submission of a piece",
 }

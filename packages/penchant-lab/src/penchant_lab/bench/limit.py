@@ -67,9 +67,9 @@ def _kinds(server: Server, ids: Sequence[str]) -> Iterable[tuple[str, list[bytes
         yield f"{name}, each another", others, False
     profiles = [
         request("GET", f"/{SOURCE}/users/person-{person}/recommendation/profile", server.key)
-        for person in range(PEOPLE)
+        for person in range(REMEMBERED)
     ]
-    yield "profile", profiles, True
+    yield "profile, remembered", profiles, True
     likes = [
         request("POST", f"/{SOURCE}/users/person-{n % PEOPLE}/interactions/RateLike/content/{piece_id}", server.key)
         for n, piece_id in enumerate(random.choice(ids, CHANGES).tolist())
