@@ -90,3 +90,19 @@ async def test_nothing_is_remembered_without_memory_for_it(settings: NodeSetting
 
     assert await scene.ids() == await scene.ids() == ["p1"]
     assert (scene.answers.hits, scene.answers.nbytes) == (0, 0)
+
+
+def test_a_request_is_kept_whole_once_it_came_twice_and_holds_as_long_as_its_answer() -> None:
+    cache = AnswerCache(limit_bytes=100_000)
+    cache.keep("place", 1, AnswerBasis(10, 20), b"answer", 6)
+
+    for request in ("another", "request", "request"):
+        cache.keep_whole((request,), "place", b"whole", 5)
+    whole = cache.find_whole(("request",))
+    cache.keep_whole(("lost",), "no place", b"whole", 5)
+    cache.keep_whole(("lost",), "no place", b"whole", 5)
+
+    assert (cache.find_whole(("another",)), cache.find_whole(("lost",))) == (None, None)
+    assert whole is not None
+    assert whole.value == b"whole"
+    assert [whole.holds(now, lambda: None) for now in (9, 10, 19, 20)] == [False, True, True, False]

@@ -111,8 +111,8 @@ CHANGES: dict[str, Callable[[Service], Any]] = {
 def test_whatever_changes_the_next_answer_has_it_on_every_worker(workers: tuple[Service, Service]) -> None:
     one, other = workers
     for number, (name, change) in enumerate(CHANGES.items()):
-        # From the fourth on nothing of a request is read.
-        for service in (one, other) * 4:
+        # From the sixth on nothing of a request is read.
+        for service in (one, other) * 7:
             for path in PATHS:
                 assert service.get(path).status_code == 200, path
         answer = change(workers[number % 2])

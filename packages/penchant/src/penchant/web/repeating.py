@@ -64,7 +64,10 @@ def find_repeated(scope: Scope, services: Services) -> RepeatedAnswer | None:
     now = inputs.present(answer.head)
     if not whole.holds(now, functools.partial(inputs.settled_audience, answer.head, now)):
         return None
-    return answer if services.access.still_grants(answer.key, answer.access) else None
+    if not services.access.still_grants(answer.key, answer.access):
+        return None
+    services.lists.answers.hits += 1
+    return answer
 
 
 async def send_to_keep(call: Call, send: Callable[[], Awaitable[None]]) -> None:

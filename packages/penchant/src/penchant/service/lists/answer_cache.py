@@ -30,6 +30,8 @@ from penchant_engine.model import DAY_MS
 PersonPlace = tuple[Hashable, str]
 ENTRY_BYTES = 900
 """Memory of an answer beside its bytes: its place, its headers and slots of tables."""
+CAME_BYTES = 200
+"""Memory of that a request came."""
 
 
 class AnswerBasis(NamedTuple):
@@ -200,7 +202,14 @@ class AnswerCache:
         return found
 
     def keep_whole(self, request: Hashable, place: Hashable, value: Any, nbytes: int) -> None:
-        """Keep what was sent to a request, of so many bytes, out of what is kept at the place of its answer."""
+        """Keep what was sent to a request, of so many bytes, out of what is kept at the place of its answer.
+
+        Not before it came twice lately: many differ each time in a header.
+        """
+        came = hash(request)
+        if self._entries.peek(came) is None:
+            self._entries.put(came, True, CAME_BYTES)
+            return
         kept = self._entries.peek(place)
         if isinstance(kept, _CachedAnswer):
             whole = WholeAnswer(value, kept.since, kept.until, kept.audience)
