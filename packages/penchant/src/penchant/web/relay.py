@@ -182,6 +182,8 @@ async def _answer(application: ASGIApp, messages: _Messages) -> None:
         scope = await messages.receive()
         if scope is None:
             return
+        # As a server program has them: what was answered to the same ones is found by them.
+        scope["headers"] = [(name, value) for name, value in scope["headers"]]
         pulled: asyncio.Task[Message | None] | None = None
 
         async def receive() -> Message:
