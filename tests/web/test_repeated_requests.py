@@ -7,7 +7,9 @@ import pytest
 
 from acceptance.processes import wait_until
 from factories import piece
+from penchant.errors import Overloaded
 from penchant.service.access import KEY_LIFE_S
+from penchant.service.usage import Usage
 from penchant.settings import NodeSettings, PlanSettings
 from penchant.web.resource import CheckedOperation
 from serving import Service, ok
@@ -118,3 +120,17 @@ def test_a_key_that_gets_a_rate_is_held_to_it(filled: Service) -> None:
     assert [each.status_code for each in answers[:2]] == [200, 200]
     assert 429 in {each.status_code for each in answers}
     assert all("ratelimit" in each.headers for each in answers)
+
+
+def test_where_it_cannot_be_counted_the_request_goes_the_whole_way(
+    filled: Service, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steady(filled, SIMILAR, read)
+
+    def refuse(*_: object) -> None:
+        raise Overloaded("Too many accounts ask at once.", retry_after_s=1)
+
+    monkeypatch.setattr(Usage, "_add", refuse)
+    answer = filled.get(SIMILAR)
+
+    assert (answer.status_code, answer.json()["code"], len(read)) == (503, "overloaded", 1)

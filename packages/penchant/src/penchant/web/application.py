@@ -4,12 +4,14 @@
               CORS, where       an exchange;    route      order of
               configured        room and time              checks
 
+Who sends the same bytes again is answered before any of that, by `penchant.web.repeating`, where nothing has changed.
 Below `_answer` an error of whatever kind becomes a problem. `penchant.web.resource` has the order of checks from there
 on, `penchant.web.exchange` how what is answered goes out. Requests that come while too many wait are refused with a 503
 before anything of them is looked at.
 """
 
 import asyncio
+import contextlib
 import functools
 import itertools
 import time
@@ -174,19 +176,19 @@ class Application:
             return False
         if self._relay is not None and admission.loads.is_heavy(account):
             return False
-        try:
+        # What is refused is refused on the whole way, where that is told.
+        with contextlib.suppress(Overloaded):
             turn = admission.turn(account)
-        except Overloaded:
-            return False
-        if turn is not None:
-            await turn
-        named = request_id_of(None)
-        request_id.set(named)
-        if answer.is_counted:
-            services.usage.give(answer.access)
-        await answer.send(send, named)
-        note_request(services, answer.method, answer.template, answer.status, time.perf_counter() - began)
-        return True
+            if turn is not None:
+                await turn
+            if answer.is_counted:
+                services.usage.give(answer.access)
+            named = request_id_of(None)
+            request_id.set(named)
+            await answer.send(send, named)
+            note_request(services, answer.method, answer.template, answer.status, time.perf_counter() - began)
+            return True
+        return False
 
     async def _refuse(self, exchange: RequestExchange, error: Overloaded | HelperLost) -> None:
         body = problem_body(error, self._base_path) if isinstance(error, HelperLost) else self._refusal
