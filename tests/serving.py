@@ -12,6 +12,7 @@ import httpx
 import msgspec
 from starlette.testclient import TestClient
 
+from acceptance.processes import waited_for
 from databases import prepare_file, prepared_database
 from penchant.bootstrap import storage_of, web_application
 from penchant.cli.keys import make_key
@@ -76,6 +77,16 @@ class Service:
 
     def delete(self, path: str, **options: Any) -> Any:
         return self.request("DELETE", path, **options)
+
+    def findings(self, source: str = "s") -> Any:
+        """Return what is found about a source once all of it is."""
+
+        def read() -> Any:
+            answer = self.get(f"/{source}/health")
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+
+        return waited_for(read, lambda found: bool(found["done"]))
 
     def submit(self, source: str, *pieces: dict[str, Any], key: str | None = None) -> Any:
         """Submit pieces and return the receipt."""

@@ -297,22 +297,10 @@ def test_a_key_learns_which_sources_its_account_has(service: Service) -> None:
         assert (refused.status_code, refused.json()["code"]) == (403, code)
 
 
-def findings(service: Service) -> Any:
-    found: Any = None
-
-    def done() -> bool:
-        nonlocal found
-        found = answer(service, "/s/health")
-        return bool(found["done"])
-
-    wait_until(done)
-    return found
-
-
 def test_the_health_of_a_catalogue_names_what_is_wrong_with_it(service: Service) -> None:
     service.submit("s", piece("a", "robot", "x"), piece("b", "Robots", "x"), piece("c", "alone"))
 
-    found = findings(service)
+    found = service.findings()
 
     assert (found["pieces"], found["version"]) == (3, answer(service, "/s")["version"])
     keywords = found["keywords"]
@@ -333,10 +321,10 @@ def test_the_health_of_a_catalogue_names_what_is_wrong_with_it(service: Service)
 
 def test_findings_are_of_the_version_that_the_next_request_sees(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "y"))
-    before = findings(service)
+    before = service.findings()
     service.submit("s", piece("b", "x"))
 
-    after = findings(service)
+    after = service.findings()
 
     assert (before["keywords"]["lonely"]["count"], after["keywords"]["lonely"]["count"]) == (2, 0)
     assert after["madeAt"] >= before["madeAt"]
@@ -351,13 +339,13 @@ def test_findings_of_before_are_answered_while_others_are_made_also_by_another_p
     many = [piece(f"p{number:04}", "x", f"k{number % 50}") for number in range(1999)]
     with applications.service(settings) as service, PromptClient(web_application(service.settings)) as client:
         service.submit("s", piece("a", "alone"), *many)
-        before = findings(service)
+        before = service.findings()
         other = Service(client, service.settings, account=service.account)
         other.key = service.key
         again = answer(other, "/s/health", wait="false")
         service.submit("s", piece("a", "x"))
         later = answer(other, "/s/health", wait="false")
-        after = findings(other)
+        after = other.findings()
 
     assert (state(again), state(later)) == (state(before), state(before))
     assert (again["done"], later["done"], after["version"]) == (False, False, before["version"] + 1)
@@ -368,7 +356,7 @@ def test_what_was_found_about_a_source_goes_with_it(applications: Applications, 
     with applications.service(settings) as service, service.opened_storage() as storage:
         folder, counts = Path(service.settings.data) / FINDINGS_FOLDER, []
         service.submit("s", piece("a", "x"))
-        findings(service)
+        service.findings()
         for _ in range(2):
             FindingsFiles(folder).keep_only(storage.sources.list_large(0))
             counts.append(len(list(folder.iterdir())))

@@ -71,6 +71,8 @@ def empty_tables(service: Service) -> set[str]:
 
 def told(service: Service, operation: Operation, source: str) -> Any:
     """Return what an operation answers, but for what differs between any two sources."""
+    if operation.name == "sourceHealth":
+        service.findings(source)
     path = operation.path.format_map(PATH | {"source": source})
     answer = service.get(path, params=QUERY.get(operation.name))
     return answer.status_code, lasting(answer.json(), source)

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator
 
 import penchant.demo
 from acceptance.browsers import Window
-from acceptance.processes import wait_until
+from acceptance.processes import wait_until, waited_for
 from acceptance.servers import Server
 from penchant.bootstrap import storage_of
 from penchant.cli.keys import make_key
@@ -353,6 +353,8 @@ def undo_what_was_changed_yesterday(editor: Editor, server: Server) -> None:
 
 
 def make_a_row_of_what_nobody_sees(editor: Editor, server: Server) -> None:
+    # Findings are kept for all workers once they are whole: until then a page may be without what another one told.
+    waited_for(lambda: server.client.get("/works/health").json(), lambda found: bool(found["done"]))
     address = editor.window.address("desk", source="works")
     part = re.compile("^Pieces that no row showed")
     (count,) = re.findall(r"(\d+ pieces)</b></a> that nobody saw", editor.window.fetched(address).decode())
