@@ -6,7 +6,15 @@ import pytest
 
 from clocks import SetClock
 from penchant.errors import Overloaded
-from penchant.live.admission import CROWD, SEVERAL_S, TOGETHER, UNCOUNTED, Admission, RecentAccounts
+from penchant.live.admission import (
+    CROWD,
+    SEVERAL_S,
+    TOGETHER,
+    TOGETHER_BRIEF,
+    UNCOUNTED,
+    Admission,
+    RecentAccounts,
+)
 
 WORK_S = 0.001
 STEPS = 6
@@ -224,3 +232,17 @@ async def test_one_after_the_other_begins_at_once_and_of_a_crowd_only_some() -> 
     assert one_by_one == [None] * 3 * TOGETHER
     # Some may have begun before anybody counted.
     assert TOGETHER - UNCOUNTED <= begun <= TOGETHER
+
+
+async def test_of_brief_ones_more_begin_together_but_none_before_those_that_wait() -> None:
+    admission = Admission(body_bytes=1, delay_s=0)
+
+    brief = [admission.turn(1, is_brief=True) for _ in range(TOGETHER + CROWD)]
+    waiting = [admission.turn(1), admission.turn(1, is_brief=True)]
+    await asyncio.gather(*filter(None, waiting))
+    many = [admission.turn(1, is_brief=True) for _ in range(2 * TOGETHER_BRIEF)]
+    await asyncio.gather(*filter(None, many))
+
+    assert brief == [None] * (TOGETHER + CROWD)
+    assert None not in waiting
+    assert TOGETHER_BRIEF - UNCOUNTED - len(waiting) <= many.count(None) <= TOGETHER_BRIEF

@@ -16,7 +16,7 @@ from penchant.errors import StorageUnavailable
 from penchant.live import database
 from penchant.live.database import AsyncStorage
 from penchant.live.heads import Heads
-from penchant.storage import SourceHead, Storage
+from penchant.storage import AddUsage, SourceHead, Storage
 from penchant.telemetry import Metrics
 
 
@@ -161,5 +161,27 @@ async def test_a_file_is_read_once_until_somebody_changes_something(tmp_path: Pa
     assert [await heads.read((sources.account, "none")) for _ in range(2)] == [None, None]
 
     assert reads == ["s", "s", "s", "none", "none"]
+    for each in (sources, others):
+        each.storage.close()
+
+
+async def test_a_head_stands_until_its_source_changes_whatever_else_is_written(tmp_path: Path) -> None:
+    sources, others = Sources(tmp_path / "data"), Sources(tmp_path / "data")
+    heads, name = Heads(AsyncStorage(sources.storage, Metrics())), (sources.account, "s")
+    others.submit(1)
+    head = await heads.read(name)
+    assert head is not None
+    assert heads.still_stands(head)
+
+    others.storage.submit(AddUsage(account_id=sources.account, month="2026-11", answers=1)).result()
+    # Until the source was looked at again.
+    assert not heads.still_stands(head)
+    assert await heads.read(name) is head
+    assert heads.still_stands(head)
+
+    others.submit(2)
+    assert not heads.still_stands(head)
+    assert await heads.read(name) == others.head() != head
+    assert not heads.still_stands(head)
     for each in (sources, others):
         each.storage.close()

@@ -241,6 +241,25 @@ async def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path
         assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
 
 
+async def test_repeated_answers_count_with_the_next_flush_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with two_workers(tmp_path) as (first, second, database):
+        for account in (7, 7, 8):
+            first.give(access(account, quota=None))
+        await first.count_given()
+        assert [database.storage.accounts.count_answers(account, MONTH) for account in (7, 8)] == [2, 1]
+
+        monkeypatch.setattr(module, "_number", lambda slot: slot[0] * BUCKETS + 7)
+        for account in range(1, BUCKET_SLOTS + 1):
+            await second.reserve(access(account, quota=None))
+        first.give(access(99, quota=None))
+        await first.count_given()
+        assert database.storage.accounts.count_answers(99, MONTH) == 0
+        await first.finish()
+        assert database.storage.accounts.count_answers(99, MONTH) == 1
+
+
 @pytest.mark.slow
 async def test_what_a_killed_worker_was_counting_is_counted_once(tmp_path: Path) -> None:
     killed = await asyncio.create_subprocess_exec(

@@ -8,8 +8,8 @@ import pytest
 from acceptance.processes import wait_until
 from factories import piece
 from penchant.errors import Overloaded
+from penchant.live.admission import Admission
 from penchant.service.access import KEY_LIFE_S
-from penchant.service.usage import Usage
 from penchant.settings import NodeSettings, PlanSettings
 from penchant.web.resource import CheckedOperation
 from serving import Service, ok
@@ -122,15 +122,31 @@ def test_a_key_that_gets_a_rate_is_held_to_it(filled: Service) -> None:
     assert all("ratelimit" in each.headers for each in answers)
 
 
-def test_where_it_cannot_be_counted_the_request_goes_the_whole_way(
+def test_one_that_would_have_to_wait_too_long_is_refused(
     filled: Service, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steady(filled, SIMILAR, read)
 
-    def refuse(*_: object) -> None:
-        raise Overloaded("Too many accounts ask at once.", retry_after_s=1)
+    def refuse(*_: object, **_options: object) -> None:
+        raise Overloaded("More requests come in than can be answered in time.", retry_after_s=1)
 
-    monkeypatch.setattr(Usage, "_add", refuse)
+    monkeypatch.setattr(Admission, "turn", refuse)
     answer = filled.get(SIMILAR)
 
-    assert (answer.status_code, answer.json()["code"], len(read)) == (503, "overloaded", 1)
+    assert (answer.status_code, answer.json()["code"], read) == (503, "overloaded", [])
+
+
+def test_where_something_else_was_written_one_request_is_read_for_all_of_its_source(
+    filled: Service, read: list[str]
+) -> None:
+    paths = (f"{PERSONAL}/profile", SIMILAR, "/s/content/b/similar")
+    before = [steady(filled, path, read).content for path in paths]
+
+    def read_after_a_change() -> int:
+        filled.submit("other", piece("a", "x"))
+        read.clear()
+        assert [filled.get(path).content for path in paths] == before
+        return len(read)
+
+    # The service may count what it answered in between, which is another change.
+    wait_until(lambda: read_after_a_change() == 1)

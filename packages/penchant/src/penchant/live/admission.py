@@ -34,6 +34,8 @@ from penchant.errors import Overloaded
 
 TOGETHER = 16
 """Requests begun in one turn of the event loop: what comes meanwhile, be it health, waits for no more than these."""
+TOGETHER_BRIEF = 128
+"""As many where they are answers that are sent again: each takes about 12 us, to wait in a queue half of that."""
 UNCOUNTED = TOGETHER // 2
 """Requests of one account that begin before anybody looks whether the turn has ended: to look takes as long as a tenth
 of an answer that is remembered."""
@@ -198,15 +200,20 @@ class Admission:
         if turn is not None:
             await turn
 
-    def turn(self, account: int | None = None, *, is_patient: bool = True) -> asyncio.Future[None] | None:
-        """Return what is done when it is a request's turn, ``None`` where that is now; raises as `enter`."""
+    def turn(
+        self, account: int | None = None, *, is_patient: bool = True, is_brief: bool = False
+    ) -> asyncio.Future[None] | None:
+        """Return what is done when it is a request's turn, ``None`` where that is now; raises as `enter`.
+
+        Of brief ones `TOGETHER_BRIEF` begin in a turn, where nobody waits.
+        """
         self._arrived += 1
         if self._waiting >= CROWD:
             ahead = min(self._waiting, len(self._queues) * (len(self._queues.get(account, ())) + 1))
             if not is_patient or (ahead >= CROWD and 0 < self.delay_s < ahead * self._start_s):
                 raise Overloaded(_TOO_MANY, retry_after_s=1)
         self._accounts.note(account)
-        return self._turn_of(account)
+        return self._turn_of(account, TOGETHER_BRIEF if is_brief else TOGETHER)
 
     def serves_several(self) -> bool:
         """Return whether requests of several accounts came lately."""
@@ -248,8 +255,11 @@ class Admission:
             except BaseException as raised:  # noqa: BLE001  # handed on to what waits, such as that its client has gone
                 go_on, given = steps.throw, raised
 
-    def _turn_of(self, account: int | None) -> asyncio.Future[None] | None:
-        """Return what is done when it is an account's turn; ``None`` where that is now."""
+    def _turn_of(self, account: int | None, together: int = TOGETHER) -> asyncio.Future[None] | None:
+        """Return what is done when it is an account's turn; ``None`` where that is now.
+
+        It is, behind so many that begin ``together`` where one account alone came.
+        """
         # Turns are only counted while many requests come, or those of several accounts.
         if not self._is_turning:
             now = self._monotonic()
@@ -259,7 +269,7 @@ class Admission:
             self._is_turning, self._turned_at, self._uncounted = True, now, self._begun
             asyncio.get_running_loop().call_soon(self._turn)
         # At once, within this turn, but never past one that waits: first come, first served.
-        if not self._waiting and (not self._begun or self._begun < self._together()):
+        if not self._waiting and (not self._begun or self._begun < self._together(together)):
             self._begun += 1
             return None
         future = asyncio.get_running_loop().create_future()
@@ -267,8 +277,8 @@ class Admission:
         self._waiting += 1
         return future
 
-    def _together(self) -> int:
-        return TOGETHER_AMONG_ACCOUNTS if self._accounts.are_several(self._turned_at) else TOGETHER
+    def _together(self, alone: int = TOGETHER) -> int:
+        return TOGETHER_AMONG_ACCOUNTS if self._accounts.are_several(self._turned_at) else alone
 
     def _next(self) -> asyncio.Future[None]:
         """Return the next one of those that wait, and have its account's others wait for the other accounts."""

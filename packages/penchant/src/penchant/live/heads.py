@@ -32,9 +32,8 @@ class Heads:
 
     def __init__(self, database: AsyncStorage) -> None:
         self._database = database
-        self._mark: int | None = None
-        # Those that were read under the mark.
-        self._marked: dict[SourceName, SourceHead] = {}
+        # As they were read last, each under the mark of then.
+        self._marked: dict[SourceName, tuple[int, SourceHead]] = {}
         self._waiting: dict[SourceName, asyncio.Future[SourceHead | None]] = {}
         self._asking: asyncio.Task[None] | None = None
 
@@ -54,10 +53,10 @@ class Heads:
         # Shared with others, who go on waiting if this one is cancelled.
         return await asyncio.shield(future)
 
-    def mark_of(self, name: SourceName, head: SourceHead) -> int | None:
-        """Return the database's mark under which a source stands at a head that was read; ``None`` for none."""
-        is_current = self._mark == self._database.storage.mark and self._marked.get(name) is head
-        return self._mark if is_current else None
+    def still_stands(self, head: SourceHead) -> bool:
+        """Return whether a source is known, without a read, to stand at a head that was read."""
+        marked = self._marked.get((head.account_id, head.name))
+        return marked is not None and marked[1] is head and marked[0] == self._database.storage.mark
 
     def _read_at_once(self, name: SourceName) -> SourceHead | None:
         storage = self._database.storage
@@ -65,11 +64,18 @@ class Heads:
         mark = storage.mark
         if mark is None:
             return storage.sources.read_head(*name)
-        if mark != self._mark or len(self._marked) >= MAX_MARKED:
-            self._mark, self._marked = mark, {}
-        head = self._marked.get(name)
-        if head is None and (head := storage.sources.read_head(*name)) is not None:
-            self._marked[name] = head
+        marked = self._marked.get(name)
+        if marked is not None and marked[0] == mark:
+            return marked[1]
+        head = storage.sources.read_head(*name)
+        if head is None:
+            return None
+        if marked is not None and marked[1] == head:
+            # The same object, as long as the source stands there.
+            head = marked[1]
+        elif len(self._marked) >= MAX_MARKED:
+            self._marked.clear()
+        self._marked[name] = (mark, head)
         return head
 
     async def _ask(self) -> None:
@@ -92,7 +98,7 @@ class Heads:
 
 
 MAX_MARKED = 10_000
-"""Sources whose heads are kept under a mark."""
+"""Sources whose heads are kept with their marks."""
 LOOKED_UP_TOGETHER = 500
 """Sources that are looked up at once: some milliseconds of a thread."""
 

@@ -8,6 +8,8 @@ pass a quota by what they answer in a second. A slot of the file counts one acco
     moving    answers under way into the database: it may hold them already or not
     settled   how often a move has arrived (kept in the table's first slot, for all slots together)
 
+Repeated answers to keys without a quota are in the file a second later: they are counted in plain numbers till then.
+
 So the true count lies between ``stored + pending - moving`` and ``stored + pending``, if nothing settled between
 reading ``stored`` and reading the slot.
 """
@@ -57,8 +59,8 @@ Slot = tuple[int, int]
 class Usage:
     """Counts recommendation answers per account and UTC month, and holds the monthly quota.
 
-    ``folder`` is the data folder. A worker that is killed loses no counts, unless it was just counting them into the
-    database: those, a second's at most, are forgotten rather than counted twice.
+    ``folder`` is the data folder. A worker that is killed loses the counts of repeated answers, and those that it was
+    just counting into the database, a second's at most: they are forgotten rather than counted twice.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class Usage:
         self._counting = Election(folder / "usage.lock")
         # Where slots were found last.
         self._offsets: dict[Slot, int] = {}
+        # Repeated answers that are in the file with the next flush.
+        self._given: dict[Slot, int] = {}
         # Whether something may be left to move; at first, since processes that have ended may have left it.
         self._is_pending = True
         self._flushing: asyncio.Task[bool] | None = None
@@ -95,12 +99,9 @@ class Usage:
         return functools.partial(self._add, slot, -answers)
 
     def give(self, access: Access) -> None:
-        """Count an answer to a key without a quota.
-
-        Raises:
-            Overloaded: too many accounts ask at once.
-        """
-        self._add(self._slot(access), 1)
+        """Count a repeated answer to a key without a quota, together with others: the file's lock takes 17 us."""
+        slot = self._slot(access)
+        self._given[slot] = self._given.get(slot, 0) + 1
 
     def _slot(self, access: Access) -> Slot:
         return access.counter, _month(int(self._clock.seconds() // DAY_S))
@@ -171,8 +172,14 @@ class Usage:
     async def flush(self) -> bool:
         """Move the pending answers into the database; return ``False`` while another process does it.
 
-        What fails stays pending for the next time.
+        What fails stays pending for the next time, and what finds no room in the file is put there by the next flush.
         """
+        given, self._given = self._given, {}
+        for slot, answers in given.items():
+            try:
+                self._add(slot, answers)
+            except Overloaded:
+                self._given[slot] = answers
         if not self._counting.try_win():
             return False
         try:
@@ -185,7 +192,7 @@ class Usage:
 
     async def count_given(self) -> None:
         """Flush where there may be answers to count: what only others have counted, they move."""
-        if not self._is_pending:
+        if not self._is_pending and not self._given:
             return
         # Cleared first: what is counted while answers move is moved the next time.
         self._is_pending = False
@@ -199,7 +206,7 @@ class Usage:
         if self._flushing is not None:
             await asyncio.wait([self._flushing])
         for _ in range(CLOSING_TRIES):
-            if await self.flush():
+            if await self.flush() and not self._given:
                 break
             await asyncio.sleep(PAUSE_S)
 

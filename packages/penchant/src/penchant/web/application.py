@@ -11,10 +11,8 @@ before anything of them is looked at.
 """
 
 import asyncio
-import contextlib
 import functools
 import itertools
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
@@ -34,7 +32,7 @@ from penchant.telemetry import logger, request_id
 from penchant.tracing import tracing
 from penchant.web.compression import Compression
 from penchant.web.documents import DOCS_PATH, DocumentSite
-from penchant.web.exchange import LET_IN, READS_AS, REQUEST_ID_HEADER, RequestExchange, note_request, request_id_of
+from penchant.web.exchange import LET_IN, READS_AS, REQUEST_ID_HEADER, RequestExchange, request_id_of
 from penchant.web.mounts.applications import DASHBOARD_PATH, MountedApplication, MountedPosts, mounted_at
 from penchant.web.operations import Operation, keys_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
@@ -135,7 +133,7 @@ class Application:
     async def behind_policy(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whose origin may ask, when it is its turn; refuse one that would have to wait too long."""
         services = self._opened_services()
-        if (repeated := find_repeated(scope, services)) is not None and await self._repeat(repeated, services, send):
+        if (repeated := self._find_repeated(scope, services)) is not None and await repeated.send(services, send):
             return
         exchange = RequestExchange(scope, services, receive, send, self._compression)
         path: bytes = scope["raw_path"]
@@ -169,26 +167,13 @@ class Application:
         else:
             await admission.by_turns(account, self._answer(exchange))
 
-    async def _repeat(self, answer: RepeatedAnswer, services: Services, send: Send) -> bool:
-        """Send an answer again; return ``False`` where the request has to go the whole way."""
-        admission, account, began = services.admission, answer.access.account_id, time.perf_counter()
-        if tracing.collects or admission.serves_several():
-            return False
-        if self._relay is not None and admission.loads.is_heavy(account):
-            return False
-        # What is refused is refused on the whole way, where that is told.
-        with contextlib.suppress(Overloaded):
-            turn = admission.turn(account)
-            if turn is not None:
-                await turn
-            if answer.is_counted:
-                services.usage.give(answer.access)
-            named = request_id_of(None)
-            request_id.set(named)
-            await answer.send(send, named)
-            note_request(services, answer.method, answer.template, answer.status, time.perf_counter() - began)
-            return True
-        return False
+    def _find_repeated(self, scope: Scope, services: Services) -> RepeatedAnswer | None:
+        """Return the answer that is sent again to a request; ``None`` where it has to go the whole way."""
+        answer, admission = find_repeated(scope, services), services.admission
+        if answer is None or tracing.collects or admission.serves_several():
+            return None
+        is_relayed = self._relay is not None and admission.loads.is_heavy(answer.access.account_id)
+        return None if is_relayed else answer
 
     async def _refuse(self, exchange: RequestExchange, error: Overloaded | HelperLost) -> None:
         body = problem_body(error, self._base_path) if isinstance(error, HelperLost) else self._refusal

@@ -56,13 +56,21 @@ def request_id_of(given: bytes | None) -> str:
     """Return the id that a caller gave, if it is well-formed, or one of ours."""
     if given is not None and _REQUEST_ID.match(text := given.decode("latin-1")):
         return text
-    return f"{_prefix_of(os.getpid())}{next(_NUMBERS):08x}"
+    return f"{_process.prefix}{next(_NUMBERS):08x}"
 
 
-@functools.lru_cache(maxsize=1)
-def _prefix_of(_process: int) -> str:
-    """Return what ids of a process begin with: one that was forked has all else of the one that it came from."""
-    return secrets.token_hex(6)
+class _Process:
+    """What request ids of this process begin with: one that was forked has all else of the one that it came from."""
+
+    def __init__(self) -> None:
+        self.renew()
+        os.register_at_fork(after_in_child=self.renew)
+
+    def renew(self) -> None:
+        self.prefix = secrets.token_hex(6)
+
+
+_process = _Process()
 
 
 def note_request(services: Services, method: str, route: str, status: int, seconds: float) -> None:

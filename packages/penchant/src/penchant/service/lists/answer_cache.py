@@ -79,19 +79,16 @@ class _UnchangedAnswer(NamedTuple):
 
 
 class WholeAnswer(NamedTuple):
-    """What was sent to a request, as long as its source stands where it stood, and the moments for which it holds."""
+    """What was sent to a request, as long as its source stands where it stood, and the moments for which it holds.
+
+    One with an ``audience`` holds as long as that is what people like.
+    """
 
     value: Any
     since: int
     until: int
     audience: ReferenceType[Audience] | None = None
     person: ReferenceType[UserFeatures] | None = None
-
-    def holds(self, now: int, settled: Callable[[], Audience | None]) -> bool:
-        """Return whether it holds at a moment, ``settled`` being what all people like at that."""
-        if not self.since <= now < self.until:
-            return False
-        return self.audience is None or self.audience() is settled()
 
 
 class AnswerCache:
