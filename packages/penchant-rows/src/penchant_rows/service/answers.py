@@ -13,15 +13,11 @@ from penchant_rows.wire.placement_answers import PlacedPiece, PlacedWhy, UnmetRu
 _ID = attrgetter("id")
 
 
-def _placed(piece_id: str, score: float) -> PlacedPiece:
-    return PlacedPiece(id=piece_id, score=score)
-
-
 def placed_of(ranking: ListRanking, *, explain: bool = False) -> list[PlacedPiece]:
     """Return a list as entries of a placement."""
     moved = ranking.arrangement.moved
     if not (moved or explain):
-        return list(map(_placed, map(_ID, ranking.listed), ranking.listed_scores))
+        return list(map(PlacedPiece, map(_ID, ranking.listed), ranking.listed_scores))
 
     def entry(piece_id: str, score: float) -> PlacedPiece:
         why = _placed_why(ranking.why(piece_id, listed=True)) if explain else UNSET

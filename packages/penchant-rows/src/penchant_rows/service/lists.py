@@ -68,6 +68,7 @@ MAX_REMEMBERED = 10_000
 """Placements, by version, of which it is remembered."""
 
 _ID = attrgetter("id")
+_NO_DEMANDS = ListDemands()
 _Key = tuple[int, int, str, int]
 
 
@@ -359,6 +360,8 @@ def wanted_of(view: View, rules: ListRules, request: PlacementRequest) -> ListRe
 
 def _demands(view: View, rules: ListRules) -> ListDemands:
     """Return what a list is to have beside the best; raises as `wanted_of`."""
+    if not (rules.pins or rules.quotas or rules.max_per_value):
+        return _NO_DEMANDS
     return ListDemands(
         pins=tuple(
             Pin(number=number, piece_id=each.piece_id, position=each.position, begins=each.begins, ends=each.ends)

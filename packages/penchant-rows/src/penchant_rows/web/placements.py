@@ -423,9 +423,13 @@ async def page_lists(call: Call) -> Answer:
     likings = None if page.liked is None else StatedLikings(liked=page.liked)
     answers = await row_services(call).lists.page(view, [each.request for each in lists], likings)
     made = [each for _, each in answers if isinstance(each, PlacementAnswer)]
-    marked = [(each, _marks(each)) for each in made]
-    begun = {each.request: each for each in lists}
-    entries = [_entry(call, view, begun[request], answer, marked) for request, answer in answers]
+    marks, end = marks_of([each.id for answer in made for each in answer.result.content]), 0
+    begun, entries = {each.request: each for each in lists}, list[PageEntry]()
+    for wanted, answer in answers:
+        begin = end
+        if isinstance(answer, PlacementAnswer):
+            end += len(answer.result.content) * MARK_BYTES
+        entries.append(_entry(call, view, begun[wanted], answer, marks[begin:end], marks[:begin] + marks[end:]))
     result = PageResult(user_id=page.user_id, lists=entries)
     return Answer(result=result, version=view.head.version, headers=_audience_headers(made))
 
@@ -435,14 +439,14 @@ def _entry(
     view: View,
     begun: _BegunList,
     answer: PlacementAnswer | PenchantError,
-    page: Sequence[tuple[PlacementAnswer, bytes]],
+    own: bytes,
+    elsewhere: bytes,
 ) -> PageEntry:
     if isinstance(answer, PenchantError):
         error = problem_of(answer, call.services.settings.base_path)
         return PageEntry(placement=begun.asked.placement, content_id=begun.asked.content_id, error=error)
     result = answer.result
-    own = b"".join(marks for other, marks in page if other is answer)
-    cursor = _next(call, view, begun, answer, own, b"".join(marks for other, marks in page if other is not answer))
+    cursor = _next(call, view, begun, answer, own, elsewhere)
     return PageEntry(
         placement=result.placement,
         variant=result.variant,

@@ -66,7 +66,7 @@ def encode_list_id(  # noqa: PLR0913  # an id has so many parts
         raise ValueError(f"the names have more than {MAX_LIST_NAMES_BYTES} bytes, or the list {MAX_TAKE} pieces")
     moment = (made_at // 1000).to_bytes(_MOMENT_BYTES, "big")
     hashes = {rule: _mark_hash(secret, moment + chance, rule) for rule in {"", *rules.values()}}
-    marks = b"".join([_mark(hashes[rules.get(each, "")], each) for each in pieces])
+    marks = b"".join(_marks(hashes, pieces, rules))
     rest = chance + bytes([_IS_PROVEN | len(person), len(pieces)]) + marks + person + written
     return base64.urlsafe_b64encode(moment + _tag(secret, origin, moment, rest) + rest).decode().rstrip("=")
 
@@ -117,7 +117,7 @@ def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, repor
     salt, marks = identity.proof[: _MOMENT_BYTES + CHANCE_BYTES], identity.proof[_MOMENT_BYTES + CHANCE_BYTES :]
     listed = [marks[begin : begin + _MARK_BYTES] for begin in range(0, len(marks), _MARK_BYTES)]
     for rule in _MARKS:
-        own_mark = _mark(_mark_hash(secret, salt, rule), piece_id)
+        (own_mark,) = _marks({"": _mark_hash(secret, salt, rule)}, [piece_id])
         places = [place for place, mark in enumerate(listed, 1) if mark == own_mark]
         if places:
             return ProvenPosition(reported if reported in places else places[0], rule)
@@ -130,10 +130,15 @@ def _mark_hash(secret: bytes, salt: bytes, rule: str) -> hashlib.blake2b:
     return hashlib.blake2b(digest_size=_MARK_BYTES, key=secret, salt=salt, person=_MARKS[rule])
 
 
-def _mark(begun: hashlib.blake2b, piece_id: str) -> bytes:
-    own = begun.copy()
-    own.update(piece_id.encode())
-    return own.digest()
+def _marks(
+    begun: Mapping[str, hashlib.blake2b], pieces: Sequence[str], rules: Mapping[str, str] = NO_RULES
+) -> list[bytes]:
+    marks = list[bytes]()
+    for piece_id in pieces:
+        own = begun[rules.get(piece_id, "")].copy()
+        own.update(piece_id.encode())
+        marks.append(own.digest())
+    return marks
 
 
 def _tag(secret: bytes, origin: bytes, moment: bytes, rest: bytes) -> bytes:

@@ -508,6 +508,8 @@ class PlacementSpec:
 
     def rules_of(self, variant: str | None) -> ListRules:
         """Return what the list of a variant is made by; of an unknown one, and of ``None``, the placement's own."""
+        if variant is None:
+            return self.rules
         return next((each.rules for each in self.variants if each.name == variant), self.rules)
 
 

@@ -102,6 +102,8 @@ class AnswerCache:
         self._entries: BoundedCache[Hashable, Any] = BoundedCache(limit_bytes)
         # Places of answers to people whose figures are gone; any thread may be the one that frees these.
         self._gone: deque[Hashable] = deque()
+        self.find_members = self._entries.get
+        """Finds the members that were kept of a piece by its place; ``None`` where there are none."""
         self.hits = 0
         self.misses = 0
 
@@ -216,10 +218,6 @@ class AnswerCache:
         else:
             return
         self._entries.put(request, whole, ENTRY_BYTES + nbytes)
-
-    def find_members(self, place: Hashable) -> Any:
-        """Return the members that were kept of a piece; ``None`` where there are none."""
-        return self._entries.get(place)
 
     def keep_members(self, place: Hashable, members: Any, nbytes: int) -> None:
         """Keep members of a piece, of so many bytes; their place says of which version."""
