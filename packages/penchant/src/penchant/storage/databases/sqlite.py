@@ -104,14 +104,8 @@ class SqliteDatabase:
         event.listen(self.writing_engine, "connect", _prepare_writing)
         self.engines = (self.reading_engine, self.writing_engine)
         # Rows of pieces are many: they go to the driver without SQLAlchemy, as what `run` runs.
-        self._upsert_sql = {
-            table: str(statements.upsert(self.insert, table).compile(dialect=dialect.dialect()))
-            for table in (pieces, event_ids)
-        }
-        self._insert_sql = {
-            table: str(statements.insert_missing(self.insert, table).compile(dialect=dialect.dialect()))
-            for table in (event_ids,)
-        }
+        self._upsert_sql = {table: _insert_sql(statements.upsert, table) for table in (pieces, event_ids)}
+        self._insert_sql = {table: _insert_sql(statements.insert_missing, table) for table in (event_ids,)}
         self._writing: Connection | None = None
         self._local = threading.local()
         self._guard = threading.Lock()
@@ -343,6 +337,12 @@ class CompiledStatement(NamedTuple):
     sql: str
     constants: dict[str, Any]
     row: Callable[[Sequence[Any]], Any]
+
+
+@functools.cache
+def _insert_sql(statement: Callable[[statements.Insert, Table], Any], table: Table) -> str:
+    """Return the SQL of an insert, which forked processes have of the one that started them."""
+    return str(statement(dialect.insert, table).compile(dialect=dialect.dialect()))
 
 
 @functools.cache
