@@ -182,22 +182,37 @@ def test_steps_and_a_rebuild_give_the_same_bytes(events: list[tuple[Any, ...]]) 
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(events=EVENTS, told=SETTINGS, most_late=st.sampled_from([1, 3, tally.MOST_LATE]))
+@given(
+    events=st.lists(EVENTS.filter(bool), max_size=3),
+    told=SETTINGS,
+    most_late=st.sampled_from([1, 3, tally.MOST_LATE]),
+    few=st.sampled_from([0, 1, tally.FEW_EVENTS]),
+    half_lives=st.sampled_from([(30,), (30, 0), (7, 30, 0)]),
+)
 def test_popularity_counted_after_each_step_is_that_of_a_rebuild(
-    events: list[tuple[Any, ...]], told: dict[str, Any], most_late: int
+    events: list[list[tuple[Any, ...]]], told: dict[str, Any], most_late: int, few: int, half_lives: tuple[int, ...]
 ) -> None:
-    counting, chosen = Counting(), settings_of(told, 20)
+    counting, chosen, grades = Counting(), settings_of(told, 20), FullLike().grades
     parts = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES]).parts
+
+    def people(counted: Tally, today: int) -> list[list[float]]:
+        counts = [counted.popularity(chosen, today, half_life_days=days) for days in half_lives]
+        return [each.by_part(parts, grades)[0].tolist() for each in counts]
 
     with pytest.MonkeyPatch.context() as patching:
         patching.setattr(tally, "MOST_LATE", most_late)
-        counts = counting.tally.popularity(chosen, TODAY)
-        for event in events:
-            counting.apply(event)
-            counts = counting.tally.popularity(chosen, TODAY)
+        patching.setattr(tally, "FEW_EVENTS", few)
+        found = people(counting.tally, TODAY)
+        # Each day has steps of one event, and then one of several.
+        for today, several in enumerate(events, TODAY):
+            for event in several:
+                counting.apply(event)
+                found = people(counting.tally, today)
+            for event in several[::2]:
+                counting.apply(event)
+            found = people(counting.tally, today)
 
-    anew = rebuilt(counting).popularity(chosen, TODAY)
-    assert counts.by_part(parts, FullLike().grades)[0].tolist() == anew.by_part(parts, FullLike().grades)[0].tolist()
+    assert found == people(rebuilt(counting), TODAY + max(0, len(events) - 1))
 
 
 def test_an_earlier_day_needs_another_count() -> None:

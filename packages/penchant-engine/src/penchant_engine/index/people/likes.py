@@ -6,7 +6,7 @@ from any day on (interface, section 6). People are known by their keys alone.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -396,6 +396,16 @@ class Likes(ArrayMembers):
             rows = rows + 1
         chosen = np.sort(np.concatenate(found))
         return self._events_at(np.searchsorted(self.starts, chosen, side="right") - 1, chosen)
+
+    def acts_of_pair(self, pair: int) -> Iterator[tuple[int, int]]:
+        """Yield the code and moment of each event of a pair."""
+        person, piece = pair >> PIECE_BITS, pair & PIECE_MASK
+        if person < self.person_count and piece < len(self.ids):
+            row, end = int(self.starts[person]), int(self.starts[person + 1])
+            row += int(self.pieces[row:end].searchsorted(self.pieces.dtype.type(piece)))
+            while row < end and int(self.pieces[row]) == piece:
+                yield int(self.codes[row]), int(self.moments[row])
+                row += 1
 
     def numbers_of(self, segment: Segment) -> IntArray:
         """Return the number of each of a segment's pieces, -1 for those without an event; found once for each."""

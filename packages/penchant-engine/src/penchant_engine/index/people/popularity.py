@@ -6,17 +6,16 @@ median follows from those that are kept in order.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penchant_engine.computed import computed
-from penchant_engine.index.layout import BoolArray, FloatArray, IntArray
+from penchant_engine.index.layout import FloatArray, IntArray
 from penchant_engine.index.part import Part
 from penchant_engine.index.people.event_codes import age_count
 from penchant_engine.index.people.likes import LatestEvents, Likes, PositivePairs, build_likes, words_of
@@ -131,6 +130,24 @@ class PieceCounts:
         counts._rows = segment, people
         return counts
 
+    def continued(self, people: PeopleByWeight, size: int, changed: Iterable[int]) -> "PieceCounts":
+        """Return the counts of other people, who are the same as before but for some pieces, which are given by number.
+
+        These are not halved.
+        """
+        counts = PieceCounts(self._numbers, people, size)
+        # Read once, since another thread may put others there.
+        known = self._graded
+        if known is not None:
+            grades, before = known
+            counted = np.zeros(size + 1)
+            counted[: self._size] = before[:-1]
+            for piece in changed:
+                several = [(int(each[piece]), int(grades[u])) for u, each in people.items() if piece < len(each)]
+                counted[piece] = sum(number * grade for number, grade in several) / (PEOPLE_SCALE * TOP_GRADE)
+            counts._graded = grades, counted
+        return counts
+
     def by_part(self, parts: Sequence[Part], grades: IntArray) -> list[FloatArray]:
         """Return the people of all pieces, an array for each part; each counts a sixteenth of the grade of the like.
 
@@ -220,8 +237,7 @@ def counted_shares(people: FloatArray, greatest: float, evenness: float) -> Floa
     return np.log1p(evenness * people) / math.log1p(greatest) if greatest else np.zeros(len(people))
 
 
-Scalar = TypeVar("Scalar", bound=np.generic)
-
+_NO_SHARES = np.zeros(0)
 MOST_CHANGED = 100
 """Of more pieces whose count has changed all are measured anew, in about the same time."""
 
@@ -262,53 +278,47 @@ class PopularityMeter:
     def _anew(self, people: Sequence[FloatArray]) -> _Measurement:
         greatest = greatest_of(self._parts, people)
         shares = [counted_shares(count, greatest, self._evenness) for count in people]
-        return _Measurement(people, greatest, shares, np.sort(_joined(self._liked(people, shares, self._lives))))
+        by_part = zip(shares, people, self._lives, strict=True)
+        liked = np.concatenate([_NO_SHARES, *(share[live & (count > 0)] for share, count, live in by_part)])
+        return _Measurement(people, greatest, shares, np.sort(liked))
 
     def _continued(self, last: _Measurement, people: Sequence[FloatArray]) -> _Measurement | None:
         """Return what `_anew` does where few counts differ from the last ones; ``None`` where all shares may."""
         changed = [np.flatnonzero(old != new) for old, new in zip(last.people, people, strict=True)]
         if sum(map(len, changed)) > MOST_CHANGED:
             return None
-        before, after = _taken(last.people, changed), _taken(people, changed)
-        lives = _taken(self._lives, changed)
-        for old, new, live in zip(before, after, lives, strict=True):
+        shares, gone, come = list(last.shares), [_NO_SHARES], [_NO_SHARES]
+        for number, rows in enumerate(changed):
+            if not len(rows):
+                continue
+            live = self._lives[number][rows]
+            before, after = last.people[number][rows], people[number][rows]
             # What was the greatest may be so no longer, and what is greater sets another scale for all.
-            if max(old[live].max(initial=0.0), new[live].max(initial=0.0)) >= last.greatest:
+            if np.maximum(before, after)[live].max(initial=0.0) >= last.greatest:
                 return None
-        shares = [share.copy() for share in last.shares]
-        for share, rows, new in zip(shares, changed, after, strict=True):
-            share[rows] = counted_shares(new, last.greatest, self._evenness)
-        gone = _joined(self._liked(before, _taken(last.shares, changed), lives))
-        come = _joined(self._liked(after, _taken(shares, changed), lives))
-        return _Measurement(people, last.greatest, shares, _replaced(last.ranked, np.sort(gone), np.sort(come)))
-
-    @staticmethod
-    def _liked(
-        people: Sequence[FloatArray], shares: Sequence[FloatArray], lives: Sequence[BoolArray]
-    ) -> list[FloatArray]:
-        """Return by part the shares of live pieces that somebody likes."""
-        return [share[live & (count > 0)] for share, count, live in zip(shares, people, lives, strict=True)]
-
-
-def _joined(by_part: Sequence[FloatArray]) -> FloatArray:
-    """Return values of all parts in one array; an empty source has no part."""
-    return np.concatenate([np.zeros(0), *by_part])
-
-
-def _taken(arrays: Sequence[NDArray[Scalar]], rows: Sequence[IntArray]) -> list[NDArray[Scalar]]:
-    """Return of each array the rows that are named for it."""
-    return [array[own] for array, own in zip(arrays, rows, strict=True)]
+            own = shares[number] = last.shares[number].copy()
+            own[rows] = measured = counted_shares(after, last.greatest, self._evenness)
+            gone.append(last.shares[number][rows[live & (before > 0)]])
+            come.append(measured[live & (after > 0)])
+        ranked = _replaced(last.ranked, np.sort(np.concatenate(gone)), np.sort(np.concatenate(come)))
+        return _Measurement(people, last.greatest, shares, ranked)
 
 
 def _replaced(ranked: FloatArray, gone: FloatArray, come: FloatArray) -> FloatArray:
     """Return ascending values without some of them and with others; these ascend, too."""
-    # Of equal values each goes by itself.
-    places = np.searchsorted(ranked, gone) + np.arange(len(gone)) - np.searchsorted(gone, gone)
-    left = np.delete(ranked, places)
-    return np.insert(left, np.searchsorted(left, come), come)
+    # By hand: `numpy.delete` and `numpy.insert` take several times as long. Of equal values each goes by itself.
+    is_left = np.ones(len(ranked), dtype=np.bool_)
+    is_left[ranked.searchsorted(gone) + np.arange(len(gone)) - gone.searchsorted(gone)] = False
+    left = ranked[is_left]
+    places = left.searchsorted(come) + np.arange(len(come))
+    is_old = np.ones(len(left) + len(come), dtype=np.bool_)
+    is_old[places] = False
+    replaced = np.empty(len(is_old))
+    replaced[is_old], replaced[places] = left, come
+    return replaced
 
 
 def _median(ranked: FloatArray) -> float:
     """Return the median of ascending values, 0 of none, as `numpy.median` has it."""
     count = len(ranked)
-    return float(np.mean(ranked[(count - 1) // 2 : count // 2 + 1])) if count else 0.0
+    return (float(ranked[(count - 1) // 2]) + float(ranked[count // 2])) / 2 if count else 0.0

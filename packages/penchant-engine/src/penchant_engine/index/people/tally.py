@@ -3,9 +3,9 @@
 What is new since the base lies in columns of its own, small enough to be made anew with every step:
 
     _events   what was recorded since the last `_settle`, in the order of the feed
-       |      `_settle`: sorted in, the latest of each number stays
-    _late     `MOST_LATE` events at most: one more costs no look at all that came since the base was made
-       |      `_gather`
+       |      `_settle`
+    _late     `MOST_LATE` events at most, by pair: one more costs no look at all that came since the base was made
+       |      `_gather`: sorted in, the latest of each number stays
     _more     what was recorded since the base was made; people and pieces that the base does not have are numbered
        |      after its own (``_people``, ``_pieces``)
        |      `_compact`: once there is much of it, all becomes a new base, and all numbers are new
@@ -13,22 +13,26 @@ What is new since the base lies in columns of its own, small enough to be made a
 
 What popularity was asked of is kept in ``_counts``, of all but `_events`: of each pair that is touched the old share is
 taken off and the new one added, all of integers, so that one more interaction costs the same in a source of any size.
+Of a few interactions that is done pair by pair (`put_pair`), without numpy, whose calls would take most of the time.
 
 A person who is erased and comes back gets a new number, so that older events stay erased. One thread at a time.
 """
 
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
 from penchant_engine.index.arrays import is_first
 from penchant_engine.index.layout import IntArray
+from penchant_engine.index.people.event_codes import age_count, grades_by_code
 from penchant_engine.index.people.likes import (
+    CODE_MASK,
     PAIR_SHIFT,
     PERSON_SHIFT,
+    PIECE_MASK,
     LatestEvents,
     Likes,
     build_likes,
@@ -43,6 +47,7 @@ from penchant_engine.index.people.popularity import (
     PieceCounts,
     PieceNumbers,
     add_people,
+    decays,
     faint_people,
     people_of,
 )
@@ -55,10 +60,15 @@ MORE_SHARE = 32
 MOST_LATE = 256
 """Events that are kept apart from the thousands before them."""
 
+FEW_EVENTS = 16
+"""So many are counted one by one, in the time in which numpy counts them all at once."""
+
 MAX_HALF_LIVES = 4
 """Half-lives under which people are kept counted: that of popularity, and of what a site asks for."""
 
 _Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
+_Act: TypeAlias = tuple[int, int]
+"""The code and moment of an event."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -69,6 +79,9 @@ class _RunningCount:
     today: int
     half_life_days: int
     people: PeopleByWeight
+    counts: PieceCounts | None = None
+    """What was counted last, and ``changed`` the pieces whose people have changed since."""
+    changed: set[int] = field(default_factory=set)
 
     @property
     def oldest_day(self) -> int:
@@ -76,13 +89,52 @@ class _RunningCount:
 
     def put(self, before: LatestEvents, now: LatestEvents, size: int) -> None:
         """Count some pairs by their events of now instead of those before; there are so many pieces."""
-        self.people = dict(self.people)
+        self.people, self.counts = dict(self.people), None
         for events, sign in ((before, -1), (now, 1)):
             if not len(events.numbers):
                 continue
             pairs = positive_pairs(events, self.settings, self.oldest_day)
             counted = people_of(pairs, self.today, half_life_days=self.half_life_days)
             add_people(self.people, pairs, sign * counted, size)
+
+    def put_pair(self, piece: int, before: list[_Act], new: list[_Act], size: int) -> None:
+        """Count the pair of a piece and a person by new events, too, beside those before: as `put` does."""
+        old, now = self._share(before), self._share([*before, *new])
+        if old == now:
+            return
+        self.people = dict(self.people)
+        self.changed.add(piece)
+        for (weight, counted), sign in ((old, -1), (now, 1)):
+            if weight:
+                known = self.people.get(weight)
+                # Never in place, as in `add_people`.
+                total = np.zeros(size, dtype=np.int64)
+                if known is not None:
+                    total[: len(known)] = known
+                total[piece] += sign * counted
+                self.people[weight] = total
+
+    def _share(self, acts: list[_Act]) -> tuple[int, int]:
+        """Return the weight of a pair with these events, 0 for none, and what its person counts; see `PositivePairs`.
+
+        What a later event of the same type hides changes neither: that is of a weight as great.
+        """
+        grades, oldest = grades_by_code(self.settings), self.oldest_day * DAY_MS
+        weights = [(int(grades[code]), moment) for code, moment in acts if moment >= oldest and grades[code]]
+        if not weights:
+            return 0, 0
+        age = max(0, self.today - max(moment for _, moment in weights) // DAY_MS)
+        ages = decays(age_count(age) - 1, half_life_days=self.half_life_days)
+        return max(weight for weight, _ in weights), int(ages[age])
+
+    def look(self, numbers: PieceNumbers) -> PieceCounts:
+        """Return the counts of now: the last ones where nothing has changed, else from these what has not."""
+        if self.counts is None:
+            self.counts = PieceCounts(numbers, self.people, len(numbers))
+        elif self.changed:
+            self.counts = self.counts.continued(self.people, len(numbers), self.changed)
+        self.changed = set()
+        return self.counts
 
 
 class Tally:
@@ -99,7 +151,9 @@ class Tally:
         self._pieces = PieceNumbers(base)
         self._next_person = base.person_count
         self._gone: set[int] = set()
-        self._more = self._late = LatestEvents.none()
+        self._more = LatestEvents.none()
+        self._late: dict[int, list[tuple[int, int, int]]] = {}
+        self._late_count = 0
         self._counts: dict[tuple[object, ...], _RunningCount] = {}
 
     @classmethod
@@ -124,7 +178,7 @@ class Tally:
 
     @property
     def _more_count(self) -> int:
-        return len(self._more.numbers) + len(self._late.numbers)
+        return len(self._more.numbers) + self._late_count
 
     def counts(self, oldest_day: int) -> bool:
         """Return whether it has all interactions from this day on; one that has not is made anew."""
@@ -196,7 +250,7 @@ class Tally:
             pairs = positive_pairs(self._events_now(), settings, count.oldest_day)
             people, halvings = faint_people(pairs, today, len(self._pieces), half_life_days=half_life_days)
             return PieceCounts(self._pieces, people, len(self._pieces), halvings)
-        return PieceCounts(self._pieces, count.people, len(self._pieces))
+        return count.look(self._pieces)
 
     def is_full(self, *, room: int = 1, coming: int = 0) -> bool:
         """Return whether a new base is due after so many events more; it takes a second for some millions of them."""
@@ -215,10 +269,11 @@ class Tally:
 
     def _events_now(self) -> LatestEvents:
         """Return the events of the base without those of erased people, and those that came later."""
+        self._gather()
         events = self._base.events
         if self._gone:
             events = events.take(~np.isin(events.people, sorted(self._gone)))
-        return latest_of([events, self._more, self._late])
+        return latest_of([events, self._more])
 
     def _compact(self) -> None:
         base = self._base
@@ -268,27 +323,65 @@ class Tally:
         return None if number in self._gone else number
 
     def _settle(self) -> None:
-        """Bring what was recorded into `_more`."""
-        if self._events[0]:
-            # Numpy looks into the old columns without copying them: from then on they could not grow.
-            columns, self._events = self._events, _no_events()
-            new = latest_of([LatestEvents(*(np.frombuffer(column, dtype=np.int64) for column in columns))])
+        """Bring what was recorded into `_late`, and into `_more` once there is much of it."""
+        if not self._events[0]:
+            return
+        columns, self._events = self._events, _no_events()
+        if len(columns[0]) <= MOST_LATE:
+            new: dict[int, list[tuple[int, int, int]]] = {}
+            for event in zip(*columns, strict=True):
+                new.setdefault(event[0] >> PAIR_SHIFT, []).append(event)
             if self._counts:
-                pairs = new.numbers >> PAIR_SHIFT
-                pairs = pairs[is_first(pairs)]
-                known = [_events_of(self._more, pairs), _events_of(self._late, pairs)]
-                before = latest_of([self._base_events_of(pairs), *known])
-                now = latest_of([before, new])
-                for count in self._counts.values():
-                    count.put(before, now, len(self._pieces))
-            self._late = latest_of([self._late, new])
-            if len(self._late.numbers) > MOST_LATE:
+                self._count_few(new) if len(columns[0]) <= FEW_EVENTS else self._count_many(columns)
+            for pair, events in new.items():
+                self._late.setdefault(pair, []).extend(events)
+            self._late_count += len(columns[0])
+            if self._late_count > MOST_LATE:
                 self._gather()
+        else:
+            self._gather()
+            self._more = _merged(self._more, self._count_many(columns))
+
+    def _count_few(self, new: dict[int, list[tuple[int, int, int]]]) -> None:
+        """Have running counts follow new events by pair."""
+        for pair, events in new.items():
+            known = [*self._base.acts_of_pair(pair), *_acts_of(self._more, pair), *_acts(self._late.get(pair, []))]
+            for count in self._counts.values():
+                count.put_pair(pair & PIECE_MASK, known, _acts(events), len(self._pieces))
+
+    def _count_many(self, columns: _Columns) -> LatestEvents:
+        """Have running counts follow new events; return these, the latest of each number."""
+        # Numpy looks into the columns without copying them: from then on they cannot grow.
+        new = latest_of([LatestEvents(*(np.frombuffer(column, dtype=np.int64) for column in columns))])
+        if self._counts:
+            pairs = new.numbers >> PAIR_SHIFT
+            pairs = pairs[is_first(pairs)]
+            known = [_events_of(each, pairs) for each in (self._more, self._late_events())]
+            before = latest_of([self._base_events_of(pairs), *known])
+            now = latest_of([before, new])
+            for count in self._counts.values():
+                count.put(before, now, len(self._pieces))
+        return new
+
+    def _late_events(self) -> LatestEvents:
+        columns = np.asarray([event for events in self._late.values() for event in events], dtype=np.int64)
+        return latest_of([LatestEvents(*columns.reshape(-1, 3).T)])
 
     def _gather(self) -> None:
         """Bring what came last into `_more`."""
-        if len(self._late.numbers):
-            self._more, self._late = _merged(self._more, self._late), LatestEvents.none()
+        if self._late:
+            self._more, self._late, self._late_count = _merged(self._more, self._late_events()), {}, 0
+
+
+def _acts(events: list[tuple[int, int, int]]) -> list[_Act]:
+    return [(number & CODE_MASK, moment) for number, moment, _ in events]
+
+
+def _acts_of(events: LatestEvents, pair: int) -> Iterator[_Act]:
+    """Yield code and moment of those of ascending events that are of a pair."""
+    begin, end = events.numbers.searchsorted((pair << PAIR_SHIFT, (pair + 1) << PAIR_SHIFT)).tolist()
+    for row in range(begin, end):
+        yield int(events.numbers[row]) & CODE_MASK, int(events.moments[row])
 
 
 def _events_of(events: LatestEvents, pairs: IntArray) -> LatestEvents:
