@@ -97,7 +97,7 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
 
     with TestClient(web_application(settings), headers={"x-api-key": key}) as client:
         wait_until(lambda: len(client.get("/-/admin/keys").json()["keys"]) == 2)
-        assert "penchant_rows_purged_total" in client.get("/-/metrics").text
+        wait_until(lambda: "penchant_rows_purged_total 1.0\n" in client.get("/-/metrics").text)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.processes import wait_until
 from acceptance.servers import Server
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "packages.md"
@@ -52,6 +53,6 @@ def test_the_package_of_the_page_does_what_the_page_says(tmp_path: Path, monkeyp
         assert client.get("/films/content/a/similar?include=sticker").json()["content"][0]["sticker"] == ["cult"]
         assert [each["id"] for each in client.get("/films/newest/horror?most=1").json()["content"]] == ["a"]
         assert client.get("/films/newest/horror?most=0").json()["code"] == "invalid-input"
-        assert 'penchant_background_seconds_total{task="newest"}' in client.get("/-/metrics").text
+        wait_until(lambda: 'penchant_background_seconds_total{task="newest"}' in client.get("/-/metrics").text)
         assert "penchant-stickers" in client.get("/-/version").json()["packages"]
         assert "Sticker" in client.get("/-/openapi.json").json()["components"]["schemas"]

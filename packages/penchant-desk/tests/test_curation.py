@@ -299,10 +299,11 @@ def test_one_click_makes_variants_one_keyword_and_another_takes_exactly_that_bac
     joined = [{"from": ["genre/ex", "genre/X"], "to": "genre/x"}]
     assert vocabulary_of(filled) == {"aliases": joined, "ignore": ["tag/q"]}
     assert "genre/ex, genre/X count as genre/x from now on." in text_of(done.text)
-    assert len(buttons_of(done, "join")) == 1
+    # What a form is answered with may still have the findings of before.
+    (left,) = buttons_of(visitor.get("health", source="s"), "join")
     assert len(filled.get("/s/content/c/similar").json()["content"]) == 2
     undo, *_ = buttons_of(done, "undo")
-    assert press(visitor, buttons_of(done, "join")[0]).status_code == 200
+    assert press(visitor, left).status_code == 200
     back = press(visitor, undo)
 
     assert "They count as they did before." in text_of(back.text)
