@@ -122,12 +122,12 @@ async def open_services(
 def background_tasks(services: Services, election: Election, call_builder: Call | None = None) -> list[BackgroundTask]:
     """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
     views = services.views
-    first_source = FirstSource(services.database, call_builder or (lambda: None))
     watch = SourceWatch(services.database, (views, services.lists.inputs.people))
+    building = [] if call_builder is None else [FirstSource(services.database, call_builder).look]
     return [
         # So long after an answer it is counted in the database, together with those that came meanwhile.
         BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
-        BackgroundTask(name="builder", interval_s=1.0, work=first_source.look),
+        *(BackgroundTask(name="builder", interval_s=1.0, work=look) for look in building),
         BackgroundTask(name="gauges", interval_s=1.0, work=services.of(GaugeUpdater).measure),
         BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
         BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),

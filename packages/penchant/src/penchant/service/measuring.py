@@ -79,7 +79,6 @@ class GaugeUpdater:
         # Mostly so where nobody asks: looking labels up and writing takes ten times as long as finding that out.
         if measured == self._measured:
             return
-        self._measured = measured
         for lane, (changes, size_bytes) in queued.items():
             metrics.queued_changes.labels(lane).set(changes)
             metrics.queued_bytes.labels(lane).set(size_bytes)
@@ -92,4 +91,6 @@ class GaugeUpdater:
             hits, misses = self._counted[number]
             counter.labels("hit").inc(counted[number][0] - hits)
             counter.labels("miss").inc(counted[number][1] - misses)
-        self._counted = counted
+            self._counted[number] = counted[number]
+        # Last: what could not be written, on a full disk, is written the next time.
+        self._measured = measured
