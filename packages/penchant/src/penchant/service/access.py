@@ -262,10 +262,7 @@ class AccessControl:
     def still_grants(self, hashed_key: bytes, access: Access) -> bool:
         """Return whether the key of this hash was accepted a moment ago, and grants what it granted."""
         accepted = self._accepted.peek(hashed_key)
-        if accepted is None or accepted[1] is not access or self._clock.monotonic() - accepted[0] > KEY_LIFE_S:
-            return False
-        self.hits += 1
-        return True
+        return accepted is not None and accepted[1] is access and self.still_accepted(accepted) is not None
 
     def still_accepted(self, accepted: AcceptedKey | None) -> Access | None:
         """Return what a key grants that was accepted a moment ago; ``None`` where it has to be looked up."""
