@@ -42,7 +42,7 @@ def test_one_string_has_the_mark_that_it_has_in_a_table(values: list[str]) -> No
 def test_strings_that_are_asked_for_again_are_where_they_were(table: set[str], asked: list[list[str]]) -> None:
     strings_of = Strings.of(sorted(table))
     with pytest.MonkeyPatch.context() as patching:
-        patching.setattr(strings, "REMEMBERED_PLACES", 4)
+        patching.setattr(strings, "REMEMBERED", 4)
 
         for values in asked:
             expected = [sorted(table).index(each) if each in table else -1 for each in values]

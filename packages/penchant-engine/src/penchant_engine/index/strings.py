@@ -1,6 +1,5 @@
 """Strings: ids and keywords as tables, without an object for each: their UTF-8 in one array, and where it is cut."""
 
-import contextlib
 import functools
 import itertools
 import operator
@@ -26,10 +25,12 @@ _SCATTERING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _WORD = (1 << 64) - 1
 
 
-REMEMBERED_PLACES = 16_384
-"""Strings whose places in a table are remembered (D232 of docs/decisions.md)."""
+REMEMBERED = 16_384
+"""Strings of a table whose places are remembered, and places whose strings are (D232 of docs/decisions.md)."""
 REMEMBERED_LETTERS = 64
 """Letters of such strings on average: whoever makes up longer ones fills no memory with them."""
+FEW_PLACES, FEW_STRINGS = 4, 512
+"""Places that are found one by one sooner than a kernel is called; strings that are taken out for a list, not for all."""
 REMEMBERED_MARKS = 16_384
 """Marks that are remembered: lists show the same pieces again and again."""
 
@@ -61,7 +62,7 @@ class Strings:
     where a dictionary took 137.
     """
 
-    __slots__ = ("_cuts", "_places", "_view", "starts", "text")
+    __slots__ = ("_cuts", "_names", "_places", "_view", "starts", "text")
 
     def __init__(self, starts: IntArray, text: NDArray[np.uint8]) -> None:
         self.starts = starts
@@ -70,6 +71,7 @@ class Strings:
         self._cuts = memoryview(starts)  # type: ignore[arg-type]  # numpy's arrays are buffers
         self._view = memoryview(text)  # type: ignore[arg-type]  # as above
         self._places: dict[str, int] = {}
+        self._names: dict[int, str] = {}
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Strings":
@@ -116,11 +118,20 @@ class Strings:
         return bytes(self._view[self._cuts[place] : self._cuts[place + 1]])
 
     def take(self, places: IntArray | Sequence[int]) -> list[str]:
-        """Return the strings at these places."""
+        """Return the strings at these places, and remember those of a list: many lists name the same."""
         numbers = np.asarray(places, dtype=np.int64)
-        cuts = map(slice, self.starts[numbers].tolist(), self.starts[numbers + 1].tolist())
-        # Without a step of Python's for each.
-        return list(map(str, map(self._view.__getitem__, cuts), itertools.repeat("utf-8")))
+        known, wanted = self._names, numbers.tolist()
+        try:
+            return list(map(known.__getitem__, wanted))
+        except KeyError:
+            # Without a step of Python's for each.
+            cuts = map(slice, self.starts[numbers].tolist(), self.starts[numbers + 1].tolist())
+            found = list(map(str, map(self._view.__getitem__, cuts), itertools.repeat("utf-8")))
+        if len(found) <= FEW_STRINGS and _are_short(found):
+            if len(known) + len(found) > REMEMBERED:
+                known = self._names = {}
+            known.update(zip(wanted, found, strict=True))
+        return found
 
     def all_encoded(self) -> list[bytes]:
         """Return every string as UTF-8."""
@@ -156,9 +167,12 @@ class Strings:
         return np.concatenate(found)
 
     def find(self, value: str) -> int | None:
-        """Return the place of a string in an ascending table, or ``None``."""
-        place = self.position(value)
-        return place if place < len(self) and self.encoded(place) == value.encode() else None
+        """Return the place of a string in an ascending table, or ``None``, and remember it."""
+        place = self._places.get(value)
+        if place is None:
+            place = self._place_of(value.encode())
+            self._remember((value,), (place,))
+        return None if place < 0 else place
 
     def position(self, value: str) -> int:
         """Return how many strings of an ascending table are less than a string."""
@@ -181,24 +195,38 @@ class Strings:
 
         To ask for the same ones again takes a fifth of the time. Another thread may do so meanwhile.
         """
-        known = self._places
-        with contextlib.suppress(KeyError):
-            return np.fromiter(map(known.__getitem__, values), np.int64, len(values))
-        found = self.find_all(Strings.of(values))
-        # Those that are missing as well: each of several tables has a part of them.
-        if len(known) + len(values) > REMEMBERED_PLACES:
-            known = self._places = {}
-        if len(values) <= REMEMBERED_PLACES and sum(map(len, values)) <= REMEMBERED_LETTERS * len(values):
-            known.update(zip(values, found.tolist(), strict=True))
+        try:
+            return np.fromiter(map(self._places.__getitem__, values), np.int64, len(values))
+        except KeyError:
+            is_few = len(values) <= FEW_PLACES
+        found = np.array([*map(self._place_of, map(str.encode, values))]) if is_few else self.find_all(Strings.of(values))
+        self._remember(values, found.tolist())
         return found
+
+    def _remember(self, values: Collection[str], places: Sequence[int]) -> None:
+        """Remember where strings are; those that are missing as well, since each of several tables has a part."""
+        known = self._places
+        if len(known) + len(values) > REMEMBERED:
+            known = self._places = {}
+        if len(values) <= REMEMBERED and _are_short(values):
+            known.update(zip(values, places, strict=True))
 
     def _find_in_python(self, wanted: Sequence[bytes]) -> list[int]:
         """Return the places of these strings, -1 where missing: what finds them before the kernel is compiled."""
         if len(wanted) * SEARCH_COST > len(self):
             places = {value: place for place, value in enumerate(self.all_encoded())}
             return [places.get(value, -1) for value in wanted]
-        found = [(self.position_of(value), value) for value in wanted]
-        return [place if place < len(self) and self.encoded(place) == value else -1 for place, value in found]
+        return list(map(self._place_of, wanted))
+
+    def _place_of(self, wanted: bytes) -> int:
+        """Return the place of a string, UTF-8, in this ascending table, -1 where it is missing."""
+        place = self.position_of(wanted)
+        return place if place < len(self) and self.encoded(place) == wanted else -1
+
+
+def _are_short(values: Collection[str]) -> bool:
+    """Return whether strings may be remembered."""
+    return sum(map(len, values)) <= REMEMBERED_LETTERS * len(values)
 
 
 def _scattered(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
