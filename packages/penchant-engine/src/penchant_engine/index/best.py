@@ -6,7 +6,6 @@ lesser row stands for the lesser id; the kernels keep to that by taking rows in 
 what is strictly better than the worst of those they have.
 """
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -19,32 +18,6 @@ Hits: TypeAlias = tuple[IntArray, IntArray]
 """Keys of found pieces of a segment, ascending, and their rows; of equal keys the lesser row first."""
 
 NO_HITS: Hits = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-
-
-class BestPieces:
-    """The best ``take`` pieces of several segments, which are searched one after the other.
-
-    ``limit`` is the key from which no piece of the next segment can enter: as it falls, kernels search less.
-    """
-
-    def __init__(self, take: int, limit: int) -> None:
-        self._take = take
-        self._pieces: list[tuple[int, str]] = []
-        self.limit = limit
-
-    def add(self, found: Sequence[tuple[int, str]]) -> None:
-        """Add the pieces that a segment's search has found, as keys with ids, in order."""
-        self._pieces += found
-        if len(self._pieces) > len(found):
-            self._pieces.sort()
-        if len(self._pieces) >= self._take:
-            del self._pieces[self._take :]
-            # Of the next segments what is as good may enter as well, since its id may come first.
-            self.limit = self._pieces[-1][0] + 1
-
-    def ranked(self) -> list[tuple[int, str]]:
-        """Return keys with ids, the best piece first."""
-        return self._pieces
 
 
 def allowed_rows(mask: Mask, excluded: IntArray) -> IntArray:

@@ -115,8 +115,6 @@ class Booster:
 
     def best(self, find: Find, shown: Filter, take: int) -> list[tuple[int, str]]:
         """Return keys and ids of the best pieces, by s x factor before it is rounded, ties by id."""
-        if not self.boosts:
-            return find(shown)
         found = [
             (-self._product(key, factor), piece_id)
             for inside, factor in self.classes(shown)

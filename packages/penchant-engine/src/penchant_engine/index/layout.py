@@ -136,6 +136,7 @@ class PieceEntries(NamedTuple):
     weights: Weights
 
 
+@lasting
 class Taste(NamedTuple):
     """A person's taste against one segment; terms ascend, since the order of additions is fixed.
 
@@ -157,6 +158,7 @@ class ProfileDots:
     are_known: bool = False
 
 
+@lasting
 class BlendFactors(NamedTuple):
     """Weights of the parts of a recommendation, that of ``content`` multiplied by gamma already.
 
@@ -215,6 +217,7 @@ NO_SHARES = SparseShares(np.zeros(0, dtype=np.int64), np.zeros(0))
 """The shares of no piece."""
 
 
+@lasting
 class PieceFeatures(NamedTuple):
     """What a recommendation needs of every piece beside its terms: norms and part p, (n_pieces,), and part a."""
 

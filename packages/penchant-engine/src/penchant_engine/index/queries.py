@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from penchant_engine.index.arrays import run_places
-from penchant_engine.index.best import BestPieces, Hits, Keys, allowed_rows, smallest
+from penchant_engine.index.best import Hits, Keys, allowed_rows, smallest
 from penchant_engine.index.layout import DISTANCE_SCALE, NOWHERE, Choice, FloatArray, IntArray
 from penchant_engine.index.masks import Filter
 from penchant_engine.index.part import Part
@@ -64,12 +64,15 @@ class ScanQuery:
 
 def best_of(parts: Iterable[Part], query: PartQuery, shown: Filter, take: int) -> list[tuple[int, str]]:
     """Return keys and ids of the best pieces of all parts, ties by ascending id."""
-    # Each part is searched below the limit that those before have left; mostly the first is the largest.
-    best = BestPieces(take, query.limit)
+    best, limit = list[tuple[int, str]](), query.limit
     for part in parts:
-        keys, rows = query.best_in(part, shown, take, best.limit)
-        best.add(list(zip(keys.tolist(), part.ids_of(rows, shown), strict=True)))
-    return list(best.ranked())
+        keys, rows = query.best_in(part, shown, take, limit)
+        found = zip(keys.tolist(), part.ids_of(rows, shown), strict=True)
+        best = sorted([*best, *found])[:take] if best else list(found)
+        if len(best) >= take:
+            # Mostly the first part is the largest. Of the others what is as good may enter: its id may come first.
+            limit = best[-1][0] + 1
+    return best
 
 
 def most_listed(parts: Iterable[Part], query: PartQuery, shown: Filter, limit: tuple[str, int], enough: int) -> int:

@@ -30,7 +30,7 @@ REMEMBERED = 16_384
 REMEMBERED_LETTERS = 64
 """Letters of such strings on average: whoever makes up longer ones fills no memory with them."""
 FEW_PLACES, FEW_STRINGS = 4, 512
-"""Places that are found one by one sooner than a kernel is called; strings that are taken out for a list, not for all."""
+"""Places that are found sooner one by one than by a kernel; strings that are taken out for a list, not for all."""
 REMEMBERED_MARKS = 16_384
 """Marks that are remembered: lists show the same pieces again and again."""
 
@@ -199,7 +199,8 @@ class Strings:
             return np.fromiter(map(self._places.__getitem__, values), np.int64, len(values))
         except KeyError:
             is_few = len(values) <= FEW_PLACES
-        found = np.array([*map(self._place_of, map(str.encode, values))]) if is_few else self.find_all(Strings.of(values))
+        one_by_one = map(self._place_of, map(str.encode, values))
+        found = np.fromiter(one_by_one, np.int64) if is_few else self.find_all(Strings.of(values))
         self._remember(values, found.tolist())
         return found
 

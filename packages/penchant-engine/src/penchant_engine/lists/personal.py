@@ -26,7 +26,7 @@ from penchant_engine.index.people.personal import BlendQuery, OverlapQuery, Pers
 from penchant_engine.index.people.popularity import Popularity
 from penchant_engine.index.queries import PartQuery
 from penchant_engine.lists.exclusions import ExclusionReason, Remedy
-from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
+from penchant_engine.lists.ranking import NOTHING_BESIDE, QUICK_PIECES, ListRanking
 from penchant_engine.lists.reasons import LikeReason, PartReason, Reasons, RuleReason, reasons_of_parts
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, RankingSettings
@@ -53,10 +53,6 @@ def popular_at(view: CatalogueView, moment: int, audience: Audience) -> Populari
         (day, half_life),
         lambda: ranking.start_credits(view.snapshot.day_counts(), day, half_life),
     )
-
-
-_NOTHING_BESIDE = ranking.Diversity()
-"""What a list has beside the best where nobody asks for more."""
 
 
 def _neutral(ordered: Sequence[RankedPiece]) -> slice:
@@ -96,10 +92,16 @@ class PersonalRanking(ListRanking):
     @computed
     def query(self) -> PartQuery:
         """What the list is searched by."""
-        snapshot, left_out = self.view.snapshot, self._left_out()
-        if self.request.algorithm is Algorithm.JACCARD:
-            return OverlapQuery(snapshot, self._liked_terms, fill=self.request.fill, left_out=left_out)
-        return BlendQuery(snapshot, self._blend, fill=self.request.fill, left_out=left_out)
+        request, view, snapshot = self.request, self.view, self.view.snapshot
+        if request.algorithm is Algorithm.JACCARD:
+            return OverlapQuery(snapshot, self._liked_terms, fill=request.fill, left_out=self._left_out())
+        # Whatever it is made of beside the audience.
+        asked = (snapshot, view.settings, self._today, request.algorithm, request.fill)
+        shown = (self._includes_seen, request.unhidden)
+        return self.audience.query_of(
+            (self.person, *asked, *shown),
+            lambda: BlendQuery(snapshot, self._blend, fill=request.fill, left_out=self._left_out()),
+        )
 
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""
@@ -189,7 +191,7 @@ class PersonalRanking(ListRanking):
         """Return what the request and the person's tastes make of a list, with so many of the same at most."""
         request, tastes = self.request, dict[str, int]()
         if not (request.diversity or request.calibration or most):
-            return _NOTHING_BESIDE
+            return NOTHING_BESIDE
         if request.calibration:
             tastes = keyword_parts(
                 self.view.snapshot.parts, self.person.likes, request.calibration_category, ranking.WHOLE_PIECE

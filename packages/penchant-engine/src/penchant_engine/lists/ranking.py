@@ -39,6 +39,8 @@ A varied one takes longer than that of however many.
 QUICK_FILTER_BYTES = 6_000_000
 """Bytes of filters and boosts times pieces that are looked at in a millisecond; the largest of 20,000 take 20 times as
 long."""
+NOTHING_BESIDE = ranking.Diversity()
+"""What a list has beside the best where nobody asks for more."""
 _ID, _UNITS = attrgetter("id"), attrgetter("units")
 
 
@@ -75,8 +77,10 @@ class ListRanking(ABC):
     def is_filtered_quickly(self) -> bool:
         """Whether what the request filters and boosts by holds nobody up."""
         filters = [boost.matching for boost in self.request.boosts]
-        filters += [] if self.request.matching is None else [self.request.matching]
-        return sum(len(each.text) for each in filters) * self.view.snapshot.piece_count <= QUICK_FILTER_BYTES
+        if self.request.matching is not None:
+            filters.append(self.request.matching)
+        pieces = self.view.snapshot.piece_count
+        return not filters or sum(len(each.text) for each in filters) * pieces <= QUICK_FILTER_BYTES
 
     @property
     @abstractmethod
@@ -115,6 +119,8 @@ class ListRanking(ABC):
 
     def _after(self, listed: bytes) -> Arrangement:
         """Return what comes after some pieces that were listed, to the end of a block of places."""
+        if not listed:
+            return self._block(listed)
         begin = (block_end(mark_count(listed)) - MAX_TAKE) * MARK_BYTES
         found, own = self._block(listed[:begin]), listed[begin:]
         count = mark_count(own)
@@ -129,13 +135,13 @@ class ListRanking(ABC):
             # Blank where there is no such piece any more.
             ids = [each[0] if each else "" for each in self.view.snapshot.marked(listed)] if listed else []
             return arrange(self, self.variety, self.request.demands, ids, self.work)
-        shown = replace(self.shown, listed=listed) if listed else self.shown
-        count = block_end(mark_count(listed)) - mark_count(listed)
+        shown, before = replace(self.shown, listed=listed) if listed else self.shown, mark_count(listed)
+        count = block_end(before) - before
         # One more tells whether there is more to list.
         best: list[RankedPiece] = self.ranked_in(shown, count + 1)
         goes_on = len(best) > count
         del best[count:]
-        first: list[RankedPiece] = self.raised(best) if mark_count(listed) < MAX_TAKE else []
+        first: list[RankedPiece] = self.raised(best) if before < MAX_TAKE else []
         return Arrangement([*first, *(each for each in best if each not in first)] if first else best, goes_on=goes_on)
 
     def first(self, count: int) -> list[RankedPiece]:
@@ -168,7 +174,8 @@ class ListRanking(ABC):
     @computed
     def variety(self) -> ranking.Diversity:
         """How the list is to be varied."""
-        return ranking.Diversity(diversity=self.request.diversity, most=dict(self.request.demands.most))
+        diversity, most = self.request.diversity, self.request.demands.most
+        return ranking.Diversity(diversity=diversity, most=dict(most)) if diversity or most else NOTHING_BESIDE
 
     def may_list(self, count: int) -> bool:
         """Return whether the list may be so long: what limits per keyword leave of it at most, without arranging it."""
@@ -265,6 +272,8 @@ class ListRanking(ABC):
         """Return keys and ids of so many of the best pieces, under the boosts of the request."""
         parts, query = self.view.snapshot.parts, self.query
         with steps.begin("search"):
+            if not self.request.boosts:
+                return best_of(parts, query, shown, count)
             return self.booster.best(lambda shown: best_of(parts, query, shown, count), shown, count)
 
     def _boost_rules(self, piece_id: str) -> Iterator[RuleReason]:

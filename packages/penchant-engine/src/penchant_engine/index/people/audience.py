@@ -6,7 +6,7 @@ many people is added up from what a like of each piece says for it (`LikeColumns
 
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -34,6 +34,8 @@ from penchant_engine.index.people.shared_audience import SharedAudience
 from penchant_engine.index.people.statistics import SourceStatistics
 from penchant_engine.index.segment import Segment
 from penchant_engine.model import TOP_GRADE, OrderUse
+
+Query = TypeVar("Query")
 
 
 class LikeColumns:
@@ -130,11 +132,13 @@ class Audience:
         self._meter: tuple[Sequence[Part], Hashable, PopularityMeter] | None = None
         self._shares: tuple[LikeSeeds, Sequence[Part], tuple[SparseShares, ...]] | None = None
         """Part a of who asked last: the rows of a page, and the pages of a list, are asked for by one person."""
+        self._query: tuple[Hashable, Any] | None = None
+        """What the list of who asked last was searched by."""
 
     def recounted(self, counts: PieceCounts | None) -> "Audience":
         """Return the audience with other counts: what changes little is measured on from these."""
         other = copy.copy(self)
-        other.counts, other._popular = counts, None  # noqa: SLF001  # the same class
+        other.counts, other._popular, other._query = counts, None, None  # noqa: SLF001  # the same class
         return other
 
     @property
@@ -187,6 +191,14 @@ class Audience:
             last = self._shares = seeds, parts, found
         return last[2]
 
+    def query_of(self, asked: Hashable, make: Callable[[], Query]) -> Query:
+        """Return the query that lists are searched by, made anew where something else was asked for last."""
+        last = self._query
+        if last is None or last[0] != asked:
+            last = self._query = asked, make()
+        query: Query = last[1]
+        return query
+
     def shared_with(self, piece_id: str) -> SharedAudience:
         """Return what likes of one piece say of all others."""
         return SharedAudience(self._weights, piece_id)
@@ -198,7 +210,7 @@ class Audience:
     def isolate(self) -> "Audience":
         """Return a copy with a memory of its own, for single questions: they displace nothing remembered for lists."""
         other = copy.copy(self)
-        other._popular = other._meter = other._shares = None  # noqa: SLF001  # the same class
+        other._popular = other._meter = other._shares = other._query = None  # noqa: SLF001  # the same class
         return other
 
     def like_shares_of(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> Callable[[str], list[LikeShare]]:

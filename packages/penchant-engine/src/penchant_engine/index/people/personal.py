@@ -63,6 +63,7 @@ class BlendQuery:
         self._mean_norm = snapshot.mean_norm(blend.category_weights)
         self._left_out = left_out
         self._numbers = {part: number for number, part in enumerate(snapshot.parts)}
+        self._kept: dict[Part, tuple[Taste, PieceFeatures]] = {}
 
     def excluded_in(self, part: Part, shown: Filter) -> IntArray:
         """Return the rows, ascending, of what a filter excludes from one part, and of what the person is not shown."""
@@ -90,10 +91,14 @@ class BlendQuery:
         return engine.scores(taste, self._blend.factors, segment.postings, segment.entries, figures, rows)
 
     def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFeatures]:
-        blend, segment, number = self._blend, part.segment, self._numbers[part]
-        norms = root_norms(segment, blend.category_weights)
-        figures = PieceFeatures(norms, blend.popular.lifted[number], blend.liked[number])
-        return taste_in(segment, blend.taste.by_part[number], (blend.taste.norm, self._mean_norm)), figures
+        known = self._kept.get(part)
+        if known is None:
+            blend, segment, number = self._blend, part.segment, self._numbers[part]
+            norms = root_norms(segment, blend.category_weights)
+            figures = PieceFeatures(norms, blend.popular.lifted[number], blend.liked[number])
+            taste = taste_in(segment, blend.taste.by_part[number], (blend.taste.norm, self._mean_norm))
+            known = self._kept[part] = taste, figures
+        return known
 
 
 class OverlapQuery(ScanQuery):

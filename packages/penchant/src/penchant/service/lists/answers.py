@@ -59,8 +59,7 @@ def view_of(catalogue: CatalogueView) -> View:
 
 
 def similar_result_of(ranking: SimilarRanking, *, explain: bool = False) -> RecommendationResult | ExplainedResult:
-    """Return what is similar to a piece, which may have no id where it is not stored; raises as its ranking does."""
-    ranking.require()
+    """Return what is similar to a piece, which may have no id where it is not stored."""
     piece_id = ranking.request.piece_id
     if explain:
         return ExplainedResult(id=piece_id or None, content=explained_of(ranking))

@@ -143,10 +143,12 @@ class Lists:
             audience = await self.inputs.audience(view, now, requests[0].min_audience_version)
 
         def each(request: ListRequest) -> RecommendationResult | ExplainedResult | UnknownPiece:
+            ranking = SimilarRanking(view, request, now, audience)
             try:
-                return similar_result_of(SimilarRanking(view, request, now, audience), explain=explain)
+                ranking.require()
             except UnknownPiece as error:
                 return error
+            return similar_result_of(ranking, explain=explain)
 
         lists = await self._in_turn(view, lambda: [each(request) for request in requests])
         return lists, None if audience is None else audience.version
