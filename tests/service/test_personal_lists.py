@@ -1,7 +1,8 @@
 """Is a varied list what a full sort of the catalogue gives, by few searches, whatever its limits are?"""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from penchant.storage import SourceHead
 from penchant_engine.index import Audience, Snapshot, Strings, UserFeatures
 from penchant_engine.index.best import Hits
 from penchant_engine.index.boosting import availability_of
-from penchant_engine.index.masks import Filter
+from penchant_engine.index.masks import Filter, rows_of
 from penchant_engine.index.part import Part
 from penchant_engine.index.people.item_item import ItemItemModel
 from penchant_engine.index.people.order import OwnLikes
 from penchant_engine.index.people.personal import OverlapQuery, liked_terms
+from penchant_engine.index.people.popularity import PieceCounts
 from penchant_engine.index.queries import best_of
 from penchant_engine.lists import arranging
 from penchant_engine.lists import ranking as ranking_module
@@ -115,6 +117,51 @@ def ranking_of(view: View, grades: dict[str, int] | None = None, **wanted: Any) 
     """Return the list of that person by overlap."""
     request = ListRequest(user_id="u", algorithm=Algorithm.JACCARD, calibration_category="tag", **wanted)
     return PersonalRanking(view, request, NOW, person_of(view, grades), Audience(None, ItemItemModel.none()))
+
+
+def somebody(view: View, grades: dict[str, int], hidden: frozenset[str]) -> UserFeatures:
+    """Return a person who likes pieces by these grades, has seen them, and has hidden others."""
+    segments = [part.segment for part in view.snapshot.parts]
+    seen, out_of_sight = (tuple(rows_of(each, ids) for each in segments) for ids in (frozenset(grades), hidden))
+    return replace(person_of(view, grades), seen=seen, hidden=out_of_sight)
+
+
+ASKED: dict[str, Sequence[Any]] = {
+    "person": (0, 1),
+    "settings": (0, 1),
+    "days": (0, 6),
+    "fill": (True, False),
+    "include_seen": (None, True),
+    "unhidden": (frozenset(), frozenset({"p7"})),
+    "algorithm": (None, Algorithm.COSINE),
+}
+
+
+@pytest.mark.parametrize("changed", ASKED)
+def test_lists_do_not_depend_on_what_was_asked_for_before(changed: str) -> None:
+    catalogue = {f"p{number}": {"genre": ["abcd"[number % 4]], "tag": ["abcd"[number % 3]]} for number in range(24)}
+    first = view_of(catalogue, SourceSettings(), days=[number - 12 for number in range(24)])
+    views = [first, replace(first, settings=SourceSettings(exclude_seen=False, new_piece_half_life_days=1))]
+    people = [
+        somebody(first, {"p0": 3, "p5": 9}, frozenset({"p3", "p7"})),
+        somebody(first, {"p1": 16}, frozenset({"p2", "p7"})),
+    ]
+    counts = PieceCounts.of_rows(first.snapshot.parts[0].segment, np.arange(1.0, 13.0))
+    audience, differing = Audience(counts, ItemItemModel.none()), 0
+
+    def listed(asked: Mapping[str, Any], audience: Audience) -> Sequence[RankedPiece]:
+        wanted = {name: asked[name] for name in ("fill", "include_seen", "unhidden", "algorithm")}
+        request, now = ListRequest(user_id="u", **wanted), NOW + asked["days"] * DAY_MS
+        return PersonalRanking(views[asked["settings"]], request, now, people[asked["person"]], audience).listed
+
+    for values in itertools.product(*ASKED.values()):
+        asked = dict(zip(ASKED, values, strict=True))
+        before = listed(asked | {changed: ASKED[changed][asked[changed] == ASKED[changed][0]]}, audience)
+        after = listed(asked, audience)
+        differing += before != after
+        assert after == listed(asked, Audience(counts, ItemItemModel.none()))
+
+    assert differing
 
 
 @given(PIECES, IDS, MOST)
