@@ -10,6 +10,7 @@ from penchant.live.admission import KEYLESS
 from penchant.settings import NodeSettings
 from penchant.storage import account_number
 from penchant.web.operations import keys_of
+from penchant.web.query import RequestHeaders
 from serving import Service
 from visitors import GROUPS, Person, Visitor
 from web.test_whom import SHOP
@@ -79,7 +80,7 @@ def test_what_a_request_takes_is_its_accounts(service: Service, monkeypatch: pyt
 
 def test_a_key_is_found_wherever_it_may_be() -> None:
     def found(path: str, *headers: tuple[bytes, bytes], query: bytes = b"") -> list[str]:
-        return keys_of({"raw_path": path.encode(), "headers": list(headers), "query_string": query})
+        return keys_of({"raw_path": path.encode(), "query_string": query}, RequestHeaders(list(headers)))
 
     header, bearer = (b"x-api-key", b"one"), (b"authorization", b"bEarer  two ")
     assert found("/s") == []

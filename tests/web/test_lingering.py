@@ -54,7 +54,7 @@ def test_nothing_is_waited_for_where_the_body_has_ended() -> None:
 def test_a_body_is_announced_by_its_length_or_its_coding(
     *, headers: list[tuple[bytes, bytes]], announced: bool
 ) -> None:
-    assert announces_body({"headers": headers}) is announced
+    assert announces_body(dict(headers)) is announced
 
 
 def test_no_more_is_taken_in_than_is_bearable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,10 +48,11 @@ class BoundedCache(Generic[Key, Value]):
 
     def put(self, key: Key, value: Value, weight: int = 1) -> None:
         """Keep a value, used now, instead of the one that there was."""
-        self.pop(key)
+        before = self._entries.pop(key, None)
         self._entries[key] = (value, weight)
-        self.weight += weight
-        self._evict()
+        self.weight += weight if before is None else weight - before[1]
+        if self.weight > self._limit:
+            self._evict()
 
     def reweigh(self, key: Key, weight: int) -> None:
         """Note what an entry weighs by now, if it is there; its turn to go stays."""

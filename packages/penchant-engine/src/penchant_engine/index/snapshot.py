@@ -86,6 +86,7 @@ class Snapshot:
         self._mean_norms: dict[tuple[tuple[str, float], ...], float] = {}
         self._day_counts: Mapping[int, int] | None = None
         self._rarities: FloatArray | None = None
+        self._window = (0, 0)
 
     @classmethod
     def empty(cls) -> "Snapshot":
@@ -154,8 +155,13 @@ class Snapshot:
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
-        windows = [part.window(moment) for part in self.parts] or [(0, sys.maxsize)]
-        return max(since for since, _ in windows), min(until for _, until in windows)
+        # Read once, since another thread may replace it meanwhile.
+        known = self._window
+        if not known[0] <= moment < known[1]:
+            windows = [part.window(moment) for part in self.parts] or [(0, sys.maxsize)]
+            known = max(since for since, _ in windows), min(until for _, until in windows)
+            self._window = known
+        return known
 
     def __contains__(self, piece_id: str) -> bool:
         return self.find(piece_id) is not None

@@ -43,8 +43,13 @@ class Heads:
         Raises:
             StorageUnavailable: the database is away.
         """
-        if self._database.storage.quick_reads:
-            return self._read_at_once(name)
+        storage = self._database.storage
+        # Looked at before a read: of a change that comes between, the next one sees that the mark is another.
+        mark, marked = storage.mark, self._marked.get(name)
+        if marked is not None and marked[0] == mark:
+            return marked[1]
+        if storage.quick_reads:
+            return self._read_at_once(name, mark)
         future = self._waiting.get(name)
         if future is None:
             future = self._waiting[name] = asyncio.get_running_loop().create_future()
@@ -58,18 +63,11 @@ class Heads:
         marked = self._marked.get((head.account_id, head.name))
         return marked is not None and marked[1] is head and marked[0] == self._database.storage.mark
 
-    def _read_at_once(self, name: SourceName) -> SourceHead | None:
-        storage = self._database.storage
-        # Looked at before the read: of a change that comes between, the next one sees that the mark is another.
-        mark = storage.mark
-        if mark is None:
-            return storage.sources.read_head(*name)
+    def _read_at_once(self, name: SourceName, mark: int | None) -> SourceHead | None:
+        head = self._database.storage.sources.read_head(*name)
+        if head is None or mark is None:
+            return head
         marked = self._marked.get(name)
-        if marked is not None and marked[0] == mark:
-            return marked[1]
-        head = storage.sources.read_head(*name)
-        if head is None:
-            return None
         if marked is not None and marked[1] == head:
             # The same object, as long as the source stands there.
             head = marked[1]

@@ -254,17 +254,18 @@ class Views:
         except StorageUnavailable:
             return self._stale(name, min_version)
         cached = self._cache.enter(name)
-        if cached.view is None or not cached.view.has_reached(head):
+        # Most heads are those that `observe` has found the view to be of.
+        if cached.view is None or (cached.confirmed is not head and not cached.view.has_reached(head)):
             await self._follow(cached, head)
         cached.confirmed_at = self._monotonic()
         view = cached.view
         assert view is not None  # noqa: S101  # _follow sets it
-        if view.head.version < min_version:
+        own = view.head
+        if own.version < min_version:
             # The version was lost with its history after the head was read: it is waited for once more.
             return await self.view(account_id, source, min_version=min_version)
         # Interactions change nothing in a view, so the same pieces go on under the newer head.
-        is_behind = view.head.interactions_version < head.interactions_version
-        if view.is_of(head) and view.head.version == head.version and is_behind:
+        if own.interactions_version < head.interactions_version and own.version == head.version and view.is_of(head):
             view = cached.view = replace(view, head=head)
         return view
 

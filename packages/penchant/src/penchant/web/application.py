@@ -141,7 +141,7 @@ class Application:
         if is_own and path.startswith(self._health):
             await self._answer(exchange)
             return
-        keys = keys_of(scope)
+        keys = keys_of(scope, exchange.headers)
         # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
         accepted = services.access.accepted(keys[0]) if keys else None
         account = None if accepted is None else accepted[1].account_id
@@ -270,6 +270,10 @@ class FoundPath(NamedTuple):
     parameters: PathParameters
 
 
+_Shaped = tuple[Resource, Sequence[str], Sequence[int]]
+"""A resource, and the names of the parameters of its path with their places."""
+
+
 class Routes:
     """The resources of an application by templates such as ``/{source}/content/{contentID}``, found by a path's shape.
 
@@ -282,15 +286,15 @@ class Routes:
     def __init__(self, resources: Mapping[str, Resource], base_path: str = "") -> None:
         """Take the templates, which say nothing of the base path."""
         self.find = functools.lru_cache(MAX_REMEMBERED_PATHS)(self.find_anew)
-        self._base = base_path
-        self._shapes: dict[tuple[str | None, ...], tuple[Resource, list[tuple[str, int]]]] = {}
+        self._base, self._root = base_path, f"{base_path}/"
+        self._shapes: dict[tuple[str | None, ...], _Shaped] = {}
         # What may stand literally at each place, from the left.
         self._literals: list[dict[str, str]] = []
         for template, resource in resources.items():
             segments = template.split("/")[1:]
-            names = [(each.strip("{}"), place) for place, each in enumerate(segments) if each.startswith("{")]
             shape = tuple(None if each.startswith("{") else each for each in segments)
-            self._shapes[shape] = resource, names
+            places = [place for place, each in enumerate(shape) if each is None]
+            self._shapes[shape] = resource, [segments[place].strip("{}") for place in places], places
             self._literals += ({} for _ in range(len(shape) - len(self._literals)))
             for literals, literal in zip(self._literals, shape, strict=False):
                 literals.update({} if literal is None else {literal: literal})
@@ -307,22 +311,22 @@ class Routes:
         has_escapes = not is_plain(path)
         for segment in path.split("/") if has_escapes else ():
             decode_component(segment)
-        match = self._match(path)
-        if match is None or match[1].get("source") == RESERVED_SEGMENT:
+        # The base path itself names the root as its form with a slash does.
+        rooted = self._root if path == self._base else path
+        segments = rooted[len(self._root) :].split("/")
+        found = self._find_shape(segments) if rooted.startswith(self._root) else None
+        if found is None:
             return FoundPath(path, None, PathParameters({}))
-        resource, values = match
+        resource, names, places = found
+        values = dict(zip(names, map(segments.__getitem__, places), strict=True))
+        if values.get("source") == RESERVED_SEGMENT:
+            return FoundPath(path, None, PathParameters({}))
         if has_escapes:
             values = {name: decode_component(segment) for name, segment in values.items()}
         return FoundPath(path, resource, PathParameters(values))
 
-    def _match(self, path: str) -> tuple[Resource, dict[str, str]] | None:
-        """Return the resource of an encoded path and its parameters, encoded; literals go before parameters."""
-        # The base path itself names the root as its form with a slash does.
-        if path == self._base:
-            path += "/"
-        if not path.startswith(self._base + "/"):
-            return None
-        segments = path[len(self._base) + 1 :].split("/")
+    def _find_shape(self, segments: Sequence[str]) -> _Shaped | None:
+        """Return what encoded segments lead to; literals go before parameters."""
         if len(segments) > len(self._literals):
             return None
         most_literal = tuple(map(dict.get, self._literals, segments))
@@ -332,7 +336,7 @@ class Routes:
             pairs = zip(segments, most_literal, strict=True)
             options = [("",) if not each else {literal: 1, None: 1} for each, literal in pairs]
             found = next(filter(None, map(self._shapes.get, itertools.product(*options))), None)
-        return None if found is None else (found[0], {name: segments[place] for name, place in found[1]})
+        return found
 
 
 def _routes(operations: Iterable[Operation], base_path: str) -> Routes:

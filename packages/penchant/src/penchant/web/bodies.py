@@ -12,20 +12,19 @@ import codecs
 import contextlib
 import functools
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers
-from starlette.types import Message, Receive, Scope
+from starlette.types import Message, Receive
 
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
 from penchant.live.database import give_way
 from penchant.live.deadlines import Deadlines
 from penchant.settings import NodeSettings
 from penchant.web.compression import MAX_REMEMBERED_LENGTH
-from penchant.web.query import headers_of
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -115,10 +114,9 @@ def prefers_lines(accept: str) -> bool:
     return lines > document
 
 
-def announces_body(scope: Scope) -> bool:
-    """Return whether a request may have a body; cheap, since most have none."""
-    headers = headers_of(scope).first
-    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+def announces_body(first: Mapping[bytes, bytes]) -> bool:
+    """Return whether a request with these headers may have a body; cheap, since most have none."""
+    return first.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in first
 
 
 def has_body(headers: Headers) -> bool:

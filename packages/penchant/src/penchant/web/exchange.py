@@ -38,7 +38,7 @@ from penchant.telemetry import METHODS, logger, request_id
 from penchant.web.bodies import BodyKind, BodyReceiver, announces_body, read_body
 from penchant.web.compression import MINIMUM_BYTES, Compression
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, address_hint, problem_body, status_of
-from penchant.web.query import Values, headers_of
+from penchant.web.query import RequestHeaders, Values
 
 REQUEST_ID_HEADER = b"x-request-id"
 LET_IN = "penchant.let_in"
@@ -116,8 +116,8 @@ class RequestExchange:
         self._started = time.perf_counter()
         self.scope = scope
         self.services = services
-        self.headers = headers_of(scope)
-        self.body = BodyReceiver(receive) if announces_body(scope) else None
+        self.headers = RequestHeaders(scope["headers"])
+        self.body = BodyReceiver(receive) if announces_body(self.headers.first) else None
         self.receive: Receive = self.body or receive
         self.method: str = scope["method"]
         self.request_id = request_id_of(self.headers.first.get(REQUEST_ID_HEADER))

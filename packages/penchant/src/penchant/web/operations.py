@@ -29,14 +29,13 @@ from penchant.web.parameters import AT, MIN_VERSION
 from penchant.web.problems import ProblemKind
 from penchant.web.query import (
     Parameter,
+    ParameterPlan,
     PathParameters,
     QueryParameters,
+    RequestHeaders,
     Values,
-    headers_of,
-    ignored_names,
     integer,
     parse_query,
-    read_parameters,
 )
 from penchant.wire.fields import Record
 from penchant.wire.schemas import InterfacePart
@@ -51,6 +50,8 @@ Decoded = TypeVar("Decoded")
 P = ParamSpec("P")
 
 MIN_VERSION_HEADER = "x-penchant-min-version"
+RAW_MIN_VERSION_HEADER = MIN_VERSION_HEADER.encode()
+_MIN_VERSION_PLAN = ParameterPlan((MIN_VERSION,))
 MIN_AUDIENCE_VERSION_HEADER = "x-penchant-min-audience-version"
 AUDIENCE_VERSION_HEADER = "x-penchant-audience-version"
 CHANGE_ERRORS = ("storage-unavailable", "overloaded")
@@ -66,12 +67,11 @@ def bearer_keys(headers: Headers) -> list[str]:
     return bearers + headers.getlist(KEY_HEADER)
 
 
-def keys_of(scope: RequestScope) -> list[str]:
+def keys_of(scope: RequestScope, headers: RequestHeaders) -> list[str]:
     """Return the keys that a request brings, wherever they may be: in the header, for agents as a bearer, in the query.
 
     The query counts where there is no header, for pages that can set none. A query that cannot be read has none.
     """
-    headers = headers_of(scope)
     # No route has these segments but that of agents, whatever stands before them.
     if _AGENTS in scope["raw_path"]:
         return bearer_keys(headers)
@@ -184,7 +184,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         if self.exchange.values is not None:
             return self.exchange.values
         self.check_path()
-        values = read_parameters(self.operation.parameters, self.query)
+        values = self.operation.plan.read(self.query)
         if self.is_in_browser and values.known.get(AT.name) is not None:
             raise NotInBrowsers("A browser key sees what may be shown now; the parameter at is for other keys.")
         self.exchange.values = values
@@ -202,9 +202,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             InvalidInput: not a number.
         """
         # Most reads ask for no version: they skip the parsing.
-        if MIN_VERSION_HEADER not in self.headers and not (self.query.pairs and self.query.values(MIN_VERSION.name)):
+        if RAW_MIN_VERSION_HEADER not in self.exchange.headers.first and MIN_VERSION.name not in self.query.given:
             return 0
-        in_query: int = read_parameters((MIN_VERSION,), self.query)[MIN_VERSION.name]
+        in_query: int = _MIN_VERSION_PLAN.read(self.query)[MIN_VERSION.name]
         return max(in_query, self._greatest_of(MIN_VERSION_HEADER))
 
     def min_audience_version(self) -> int:
@@ -217,7 +217,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     def _greatest_of(self, header: str) -> int:
         """Return the greatest number that a header gives, 0 for none."""
-        if header not in self.headers:
+        if header.encode() not in self.exchange.headers.first:
             return 0
         versions = [0]
         for text in self.headers.getlist(header):
@@ -233,14 +233,15 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         if found is not None:
             return found
         min_version = self.min_version()
+        access, services = self.access, self.exchange.services
         head = None if self.caller is None else self.caller.head
         # The checks have read the head a moment ago: another read would say the same, unless more is asked for.
         known = head if head is not None and head.version >= min_version else None
-        view = await self.services.views.view(self.access.account_id, self.source, min_version=min_version, known=known)
+        view = await services.views.view(access.account_id, self.path["source"], min_version=min_version, known=known)
         # Shown by a header of whatever answer follows, also of an error that is the caller's.
         self.exchange.is_stale = view.stale
         # Whoever reads a page has its key: it knows of no piece that may not be shown now.
-        return replace(view, known_at=self.services.lists.now(view)) if self.is_in_browser else view
+        return replace(view, known_at=services.lists.now(view)) if access.is_browser else view
 
     def without_head(self) -> "Call":
         """Return the request without the head that the checks have read, where the source has changed since."""
@@ -265,7 +266,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     def ignored(self) -> tuple[str, ...]:
         """Return the query's names that neither the operation knows nor a browser key's requests may have."""
-        names = ignored_names(self.operation.parameters, self.query)
+        names = self.operation.plan.ignored(self.query)
         # A browser key in the query was read before the operation was asked for its parameters.
         if self.is_in_browser:
             return tuple(name for name in names if name not in {KEY_PARAMETER, USER_PARAMETER})
@@ -399,9 +400,11 @@ class Operation:
     errors: tuple[str, ...] = ()
     part: InterfacePart | None = None
     problems: Mapping[str, ProblemKind] = field(default_factory=dict)
+    plan: ParameterPlan = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse an operation that says contradictory things of whom it is for and whom it is about."""
+        object.__setattr__(self, "plan", ParameterPlan(self.parameters))
         if (self.scope is None) != (self.public or self.admin):
             raise TypeError(f"the operation {self.method} {self.path} needs a scope, or is open to have none")
         if ("{userID}" in self.path) != (self.about is IN_PATH):

@@ -7,15 +7,16 @@ cannot drift from the code.
 
 import functools
 import re
-from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
 from starlette.datastructures import Headers
 
 from penchant.errors import Fault, InvalidInput, MalformedPath
+from penchant.model import MAX_NAME_LENGTH
 from penchant.wire.text import id_problem, source_problem
 
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -63,18 +64,6 @@ class RequestHeaders(Headers):
         return [] if value is None else [value.decode("latin-1")]
 
 
-HEADERS = "penchant.headers"
-"""Where a request's scope has its headers, once they were put in order."""
-
-
-def headers_of(scope: MutableMapping[str, Any]) -> RequestHeaders:
-    """Return the headers of a request, put in order once."""
-    headers: RequestHeaders | None = scope.get(HEADERS)
-    if headers is None:
-        headers = scope[HEADERS] = RequestHeaders(scope["headers"])
-    return headers
-
-
 def is_plain(raw: str) -> bool:
     """Return whether nothing of a path has to be decoded, and nothing in it refused."""
     return _PLAIN.match(raw) is not None
@@ -120,6 +109,14 @@ class PathParameters(dict[str, str]):
 
     def __init__(self, values: Mapping[str, str]) -> None:
         super().__init__(values)
+        self.source_problem: str | None = None
+        self.faults: tuple[Fault, ...] = ()
+        text = "".join(values.values())
+        # None is empty: what is printable and short together has no fault but the one name.
+        if len(text) > MAX_NAME_LENGTH or not text.isprintable() or values.get("source") == RESERVED_SEGMENT:
+            self._check(values)
+
+    def _check(self, values: Mapping[str, str]) -> None:
         self.source_problem = source_problem(values["source"]) if "source" in values else None
         self.faults = tuple(
             Fault(parameter=name, detail=problem)
@@ -131,12 +128,11 @@ class PathParameters(dict[str, str]):
 class QueryParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The decoded parameters of a request, in the order given, repeated ones included.
 
-    ``raw_values`` are the values as they came, in the order of the pairs; ``given`` are those of each key, ``lists``
-    the names that a key such as ``name[]`` adds to.
+    ``given`` are the values of each key, ``lists`` the names that a key such as ``name[]`` adds to; ``text`` is the
+    query as it came.
     """
 
-    pairs: Sequence[tuple[str, str]] = ()
-    raw_values: Sequence[str] = ()
+    text: str = ""
     given: Mapping[str, Sequence[str]] = {}
     lists: frozenset[str] = frozenset()
 
@@ -147,19 +143,25 @@ class QueryParameters(msgspec.Struct, frozen=True, kw_only=True):
     def numbered(self, name: str) -> Sequence[str]:
         """Return the values given as ``name=``, ``name[]=`` or ``name[0]=``, in the order given."""
         if name not in self.lists:
-            return self.values(name)
-        return [value for key, value in self.pairs if list_name(key) == name]
+            return self.given.get(name, ())
+        return [_decode_form(raw) for key, raw in self._pairs() if list_name(key) == name]
 
     def separated(self, name: str) -> list[str]:
         """Return the values as `numbered` does, those of ``name=`` split at commas that are not encoded."""
         values: list[str] = []
-        for (key, value), raw in zip(self.pairs, self.raw_values, strict=True):
+        for key, raw in self._pairs():
             if key == name:
                 # Split while encoded: a comma that belongs to a name comes as %2C.
                 values += map(_decode_form, raw.split(","))
             elif list_name(key) == name:
-                values.append(value)
+                values.append(_decode_form(raw))
         return values
+
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield the keys, decoded, with their values as they came."""
+        for part in filter(None, self.text.split("&")):
+            key, _, raw = part.partition("=")
+            yield _decode_form(key), raw
 
 
 NO_QUERY = QueryParameters()
@@ -185,16 +187,14 @@ def parse_query(raw: bytes) -> QueryParameters:
 def _parse_query(raw: bytes) -> QueryParameters:
     text = raw.decode("latin-1")
     decode = str if _UNCODED.match(text) else _decode_form
-    pairs, raw_values, given = list[tuple[str, str]](), list[str](), dict[str, list[str]]()
-    for part in text.split("&"):
-        if part:
-            key, _, value = part.partition("=")
-            pair = decode(key), decode(value)
-            pairs.append(pair)
-            raw_values.append(value)
-            given.setdefault(pair[0], []).append(pair[1])
+    given: dict[str, list[str]] = {}
+    for part in filter(None, text.split("&")):
+        key, _, value = part.partition("=")
+        given.setdefault(decode(key), []).append(decode(value))
+    if "]" not in text and "%" not in text:
+        return QueryParameters(text=text, given=given)
     lists = frozenset(list_name(key) for key in given if key.endswith("]"))
-    return QueryParameters(pairs=pairs, raw_values=raw_values, given=given, lists=lists)
+    return QueryParameters(text=text, given=given, lists=lists)
 
 
 def _decode_form(raw: str) -> str:
@@ -253,61 +253,46 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
         return self.known[name]
 
 
-def read_parameters(parameters: tuple[Parameter, ...], query: QueryParameters) -> Values:
-    """Return the values of all parameters.
+class ParameterPlan:
+    """How the parameters of an operation are read, worked out once: by name, which are lists, what they are unnamed."""
 
-    Raises:
-        InvalidInput: with a fault for every parameter that is not acceptable.
-    """
-    plan = _plan_of(parameters)
-    if not query.pairs:
-        return plan.unnamed
-    given, faults = dict[str, Any](), list[Fault]()
-    lists = query.lists and query.lists & plan.lists
-    for name in query.given.keys() | lists if lists else query.given:
-        parameter = plan.by_name.get(name)
-        if parameter is None:
-            continue
-        try:
-            given[name] = parameter.value(query)
-        except ValueError as error:
-            faults.append(Fault(parameter=name, detail=str(error)))
-    if faults:
-        faults.sort(key=lambda each: [*plan.by_name].index(each.parameter or ""))
-        first = faults[0]
-        raise InvalidInput(f"The parameter {first.parameter} is not acceptable: {first.detail}", faults=faults)
-    return Values(known={**plan.unnamed.known, **given}, given=given)
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self._by_name = {each.name: each for each in parameters}
+        self._lists = frozenset(each.name for each in parameters if each.read_all is not None)
+        self._unnamed = Values(known={each.name: each.value(NO_QUERY) for each in parameters})
 
+    def read(self, query: QueryParameters) -> Values:
+        """Return the values of all parameters.
 
-def ignored_names(parameters: Collection[Parameter], query: QueryParameters) -> tuple[str, ...]:
-    """Return the names in a query that none of the parameters has."""
-    plan = _plan_of(tuple(parameters))
-    if query.given.keys() <= plan.by_name.keys():
-        return ()
-    return tuple(key for key in query.given if key not in plan.by_name and list_name(key) not in plan.lists)
+        Raises:
+            InvalidInput: with a fault for every parameter that is not acceptable.
+        """
+        if not query.given:
+            return self._unnamed
+        given, faults = dict[str, Any](), list[Fault]()
+        for name in query.given.keys() | (query.lists & self._lists) if query.lists else query.given:
+            parameter = self._by_name.get(name)
+            if parameter is None:
+                continue
+            try:
+                given[name] = parameter.value(query)
+            except ValueError as error:
+                faults.append(Fault(parameter=name, detail=str(error)))
+        if faults:
+            faults.sort(key=lambda each: [*self._by_name].index(each.parameter or ""))
+            first = faults[0]
+            raise InvalidInput(f"The parameter {first.parameter} is not acceptable: {first.detail}", faults=faults)
+        return Values(known={**self._unnamed.known, **given}, given=given)
 
+    def is_named(self, query: QueryParameters) -> bool:
+        """Return whether a query names one of the parameters."""
+        return not (self._by_name.keys().isdisjoint(query.given) and self._lists.isdisjoint(query.lists))
 
-def is_any_named(parameters: Collection[Parameter], query: QueryParameters) -> bool:
-    """Return whether a query names one of the parameters."""
-    plan = _plan_of(tuple(parameters))
-    return not (plan.by_name.keys().isdisjoint(query.given) and plan.lists.isdisjoint(query.lists))
-
-
-class _ReadPlan(NamedTuple):
-    """How parameters are read: by their names, with those of lists among them, and what they are in no query."""
-
-    by_name: Mapping[str, Parameter]
-    lists: frozenset[str]
-    unnamed: Values
-
-
-@functools.lru_cache(maxsize=1_024)
-def _plan_of(parameters: tuple[Parameter, ...]) -> _ReadPlan:
-    return _ReadPlan(
-        {each.name: each for each in parameters},
-        frozenset(each.name for each in parameters if each.read_all is not None),
-        Values(known={each.name: each.value(NO_QUERY) for each in parameters}),
-    )
+    def ignored(self, query: QueryParameters) -> tuple[str, ...]:
+        """Return the names in a query that none of the parameters has."""
+        if query.given.keys() <= self._by_name.keys():
+            return ()
+        return tuple(key for key in query.given if key not in self._by_name and list_name(key) not in self._lists)
 
 
 def integer(text: str, *, least: int, most: int | None = None) -> int:

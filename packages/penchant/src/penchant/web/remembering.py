@@ -6,26 +6,26 @@ follows from; which answers are kept, their handlers say by `Answer.basis`.
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Hashable
 
 import msgspec
 
 from penchant.errors import InvalidInput
 from penchant.live.views import View
-from penchant.service.lists.answer_cache import AnswerBasis, AnswerCache
+from penchant.service.lists.answer_cache import AnswerCache
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.paging import NEXT_HEADER
 from penchant.storage import SourceHead
 from penchant.web.compression import MINIMUM_BYTES
-from penchant.web.operations import KEY_PARAMETER, MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Call
+from penchant.web.operations import KEY_PARAMETER, MIN_AUDIENCE_VERSION_HEADER, RAW_MIN_VERSION_HEADER, Call
 from penchant.web.parameters import AFTER, MIN_VERSION
 from penchant.wire import encode
 
 Headers = list[tuple[bytes, bytes]]
 _NEXT, _LENGTH = NEXT_HEADER.encode(), b"content-length"
-_MIN_VERSION, _MIN_AUDIENCE_VERSION = MIN_VERSION_HEADER.encode(), MIN_AUDIENCE_VERSION_HEADER.encode()
-_ONCE = (f"{KEY_PARAMETER}=".encode(), MIN_VERSION.name.encode())
-"""What is in queries that are not asked again: a signature beside the key, or a version that is waited for."""
+_MIN_AUDIENCE_VERSION = MIN_AUDIENCE_VERSION_HEADER.encode()
+_KEY_QUERY, _MIN_VERSION_QUERY = f"{KEY_PARAMETER}=".encode(), MIN_VERSION.name.encode()
 
 
 class SentAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class SentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     def nbytes(self) -> int:
         """How many bytes are sent, and may be kept in its forms, which are together no larger than the body."""
         forms = len(self.body) if len(self.body) >= MINIMUM_BYTES else 0
-        return len(self.body) + forms + sum(len(name) + len(value) for name, value in self.headers)
+        return len(self.body) + forms + sum(map(len, itertools.chain.from_iterable(self.headers)))
 
     def sent_to(self, call: Call, user_id: str, view: View) -> "SentAnswer":
         """Return the answer for another one of those of whom nothing is known: they have all else in common."""
@@ -60,15 +60,12 @@ class SentAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, body=body, headers=headers, user_id=user_id, forms={})
 
 
-async def find_answer(call: Call) -> SentAnswer | None:
-    """Return what a request was answered before, and would be answered now.
+async def find_answer(call: Call, head: SourceHead, place: Hashable) -> SentAnswer | None:
+    """Return what a request was answered before, and would be answered now: kept at a place, where the source stands.
 
     Raises:
         PenchantError: what the handler would raise for want of the view, the person or what people like.
     """
-    # Without a head the database is away.
-    if call.caller is None or (head := call.caller.head) is None or (place := place_of(call, head)) is None:
-        return None
     lists = call.services.lists
     if call.operation.personal:
         return await _find_personal(call, place, head, lists.answers, lists.inputs)
@@ -113,19 +110,13 @@ async def _find_personal(
     return found
 
 
-def keep_answer(call: Call, version: int, basis: AnswerBasis, sent: SentAnswer) -> None:
-    """Keep an answer for who asks the same again."""
-    if call.caller is None or (head := call.caller.head) is None or (place := place_of(call, head)) is None:
-        return
-    call.services.lists.answers.keep(place, version, basis, sent, sent.nbytes + len(call.raw_query))
-
-
 def place_of(call: Call, head: SourceHead) -> Hashable | None:
     """Return where the answer to a request is kept: what it says, and what its key may see; ``None`` for nowhere."""
     query, headers = call.raw_query, call.exchange.headers.first
-    if (query and any(each in query for each in _ONCE)) or _MIN_AUDIENCE_VERSION in headers:
+    # A signature beside the key, or a version that is waited for, is not sent again.
+    if _KEY_QUERY in query or _MIN_VERSION_QUERY in query or _MIN_AUDIENCE_VERSION in headers:
         return None
-    if _MIN_VERSION in headers:
+    if RAW_MIN_VERSION_HEADER in headers:
         least = None
         with contextlib.suppress(InvalidInput):
             least = call.min_version()

@@ -6,7 +6,7 @@ stood, by the mark of the database. PostgreSQL has no mark: there each request g
 """
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, NamedTuple
 
 from starlette.types import Message, Scope, Send
@@ -19,7 +19,7 @@ from penchant.storage import SourceHead
 from penchant.telemetry import request_id
 from penchant.web.exchange import REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.operations import RAW_KEY_HEADER, Call
-from penchant.web.remembering import Headers, place_of
+from penchant.web.remembering import Headers
 
 _EACH_ANOTHER = (REQUEST_ID_HEADER, b"traceparent")
 """Headers that no two requests have alike."""
@@ -83,8 +83,8 @@ def find_repeated(scope: Scope, services: Services) -> RepeatedAnswer | None:
     return answer
 
 
-async def send_to_keep(call: Call, send: Callable[[], Awaitable[None]]) -> None:
-    """Have a remembered answer sent, by ``send()``, and keep what goes out for who sends the same bytes."""
+async def send_to_keep(call: Call, place: Hashable, send: Callable[[], Awaitable[None]]) -> None:
+    """Have an answer of a place sent, by ``send()``, and keep what goes out for who sends the same bytes."""
     head = _head_of(call)
     if head is None:
         await send()
@@ -92,10 +92,10 @@ async def send_to_keep(call: Call, send: Callable[[], Awaitable[None]]) -> None:
     messages = call.exchange.record()
     await send()
     if len(messages) == 2:
-        _keep(call, head, messages)
+        _keep(call, head, place, messages)
 
 
-def _keep(call: Call, head: SourceHead, messages: list[Message]) -> None:
+def _keep(call: Call, head: SourceHead, place: Hashable, messages: list[Message]) -> None:
     (start, body), exchange = messages, call.exchange
     headers = [each for each in start["headers"] if each[0] != REQUEST_ID_HEADER]
     answer = RepeatedAnswer(
@@ -112,7 +112,6 @@ def _keep(call: Call, head: SourceHead, messages: list[Message]) -> None:
     )
     request = _bytes_of(exchange.scope)
     nbytes = len(answer.body) + sum(len(name) + len(value) for name, value in (*headers, *request[-1]))
-    place = place_of(call, head)
     place = (place, call.path["userID"]) if call.operation.personal else place
     call.services.lists.answers.keep_whole(request, place, answer, nbytes)
 

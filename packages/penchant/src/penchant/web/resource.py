@@ -8,7 +8,7 @@ shape, pieces) depends on the operation, whose handler checks it.
 import asyncio
 import contextlib
 import functools
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Hashable, Mapping, Sequence
 from operator import methodcaller
 from urllib.parse import quote
 
@@ -43,8 +43,8 @@ from penchant.web.operations import (
     signed_users,
 )
 from penchant.web.parameters import INCLUDE, NARROWING
-from penchant.web.query import NO_QUERY, PathParameters, QueryParameters, is_any_named
-from penchant.web.remembering import Headers, SentAnswer, find_answer, keep_answer
+from penchant.web.query import ParameterPlan, PathParameters, QueryParameters
+from penchant.web.remembering import Headers, SentAnswer, find_answer, place_of
 from penchant.web.repeating import send_to_keep
 from penchant.wire import encode
 
@@ -113,10 +113,10 @@ class CheckedOperation:
         self._people_in_request = operation.about.in_request
         self._has_source = operation.has_source
         self._stores = operation.stores
-        self._narrowing = tuple(each for each in NARROWING if each in operation.parameters)
+        self._narrowing = ParameterPlan([each for each in NARROWING if each in operation.parameters])
         # The first kind needs no source, the second finds out by the read that it does anyway.
         self._looks_for_source = not (operation.creates_source or operation.finds_source)
-        self._includes = INCLUDE in operation.parameters
+        self._includes = ParameterPlan([INCLUDE] if INCLUDE in operation.parameters else [])
 
     async def answer(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> None:
         """Answer a request for it; raises as `Resource.answer`."""
@@ -138,8 +138,11 @@ class CheckedOperation:
             )
             if operation.reader is not None:
                 call = await _prepare(call, operation.reader)
-            if operation.remembered and (found := await find_answer(call)) is not None:
-                await send_to_keep(call, functools.partial(_send_again, call, found))
+            # Without a head the database is away.
+            head = None if caller is None or not operation.remembered else caller.head
+            place = None if head is None else place_of(call, head)
+            if head is not None and place is not None and (found := await find_answer(call, head, place)) is not None:
+                await send_to_keep(call, place, functools.partial(_send_again, call, found))
                 return
             answer = await self._answered(call)
         except PenchantError:
@@ -147,7 +150,7 @@ class CheckedOperation:
                 # That there is no such source goes before what is wrong with the body.
                 await exchange.services.views.existing(caller.access.account_id, path["source"])
             raise
-        await _respond(call, answer, self._fixed_headers)
+        await _respond(call, answer, self._fixed_headers, place)
 
     async def _admit(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> AdmittedCaller:
         """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
@@ -167,7 +170,7 @@ class CheckedOperation:
         # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
         if operation.counted:
             exchange.counted(await services.usage.reserve(access))
-        narrows = query is not NO_QUERY and is_any_named(self._narrowing, query)
+        narrows = self._narrowing.is_named(query)
         # What a key may do does not change as long as it is remembered: it is found out once.
         leave = (self, bool(people), narrows)
         if leave not in access.leaves:
@@ -245,7 +248,7 @@ class CheckedOperation:
         if self.operation.includes is not None:
             return self.operation.includes(call.decoded)
         # Most requests name none: their parameters are read by the handler alone.
-        if not self._includes or not call.query.pairs or not is_any_named((INCLUDE,), call.query):
+        if not self._includes.is_named(call.query):
             return ()
         wanted: Sequence[str] = call.values()["include"]
         return wanted
@@ -261,7 +264,7 @@ async def _authenticate(exchange: RequestExchange) -> Access:
     # The key was looked at on the way in, before it was the request's turn.
     access = exchange.services.access.still_accepted(exchange.accepted)
     if access is None:
-        access = await authenticate(exchange, keys_of(exchange.scope))
+        access = await authenticate(exchange, keys_of(exchange.scope, exchange.headers))
     elif access.is_browser:
         exchange.browser_key = access.key_id
     if not access.is_browser and RAW_KEY_HEADER not in exchange.headers.first:
@@ -335,8 +338,11 @@ async def _read_body(exchange: RequestExchange, operation: Operation) -> tuple[s
     return media_type, await exchange.read_body(operation.body_kind)
 
 
-async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str]) -> None:
-    """Send an answer: in full, as a stream, without body to HEAD, or as a 304 to who has it already."""
+async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str], place: Hashable | None) -> None:
+    """Send an answer: in full, as a stream, without body to HEAD, or as a 304 to who has it already.
+
+    Where it may be kept for who asks the same again, that is at ``place``.
+    """
     exchange = call.exchange
     is_head = exchange.method == "HEAD"
     is_unchanged = answer.etag is not None and _is_unchanged(call, answer.etag)
@@ -351,10 +357,11 @@ async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str]) -> None
     if isinstance(answer.body, bytes):
         headers["content-length"] = str(len(answer.body))
         raw = _raw(headers)
-        if answer.basis is not None and answer.version is not None and not exchange.is_stale:
+        if place is not None and answer.basis is not None and answer.version is not None and not exchange.is_stale:
             user_id = call.path.get("userID")
             sent = SentAnswer(headers=raw, body=answer.body, etag=answer.etag, user_id=user_id, cursor=answer.cursor)
-            keep_answer(call, answer.version, answer.basis, sent)
+            nbytes = sent.nbytes + len(call.raw_query)
+            exchange.services.lists.answers.keep(place, answer.version, answer.basis, sent, nbytes)
         await exchange.send_whole(answer.status, raw, b"" if is_head else answer.body)
         return
     # Streamed nothing to HEAD, since a length of 0 would be a false one.
@@ -393,7 +400,7 @@ def _answer_headers(call: Call, answer: Answer, fixed: Mapping[str, str]) -> dic
         headers["x-penchant-stale"] = "true"
     if answer.etag is not None:
         headers["etag"] = f'W/"{answer.etag}"'
-    if call.query.pairs and not call.operation.public:
+    if call.query.given and not call.operation.public:
         ignored = call.ignored()
         if ignored:
             # Names come from the query: quoted, so that none ends the header or begins another one.

@@ -92,7 +92,7 @@ async def own_key(call: Call) -> Answer:
     """What the key of the request may do, and its plan."""
     # Any key may ask for itself, also one without a single scope: it is let in here.
     exchange = call.exchange
-    access = exchange.access or await authenticate(exchange, keys_of(exchange.scope))
+    access = exchange.access or await authenticate(exchange, keys_of(exchange.scope, exchange.headers))
     if exchange.access is None:
         await count_request(exchange, access)
         call.services.access.require_origin(access, call.headers.get("origin"))

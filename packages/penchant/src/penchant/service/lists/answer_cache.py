@@ -15,10 +15,11 @@ them, under one limit.
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
+
+import msgspec
 
 from penchant.storage import SourceHead
 from penchant_engine.bounded_cache import BoundedCache
@@ -56,8 +57,7 @@ def holding_time(snapshot: Snapshot, now: int, at: int | None = None, *, by_day:
     return (since, until) if at is None and not by_day else (max(since, day), min(until, day + DAY_MS))
 
 
-@dataclass(slots=True)
-class _CachedAnswer:
+class _CachedAnswer(msgspec.Struct):
     """An answer and what it holds for; ``head`` is where the source stood when it was found last."""
 
     value: Any
@@ -147,7 +147,8 @@ class AnswerCache:
         audience = None if basis.audience is None else ref(basis.audience)
         person = None
         if basis.person is not None:
-            self._entries.put(place, True, ENTRY_BYTES)
+            if self._entries.get(place) is None:
+                self._entries.put(place, True, ENTRY_BYTES)
             place = (place, ref(basis.person))
             # It goes with the figures: nothing of who was erased stays.
             person = ref(basis.person, partial(self._note_gone, place))

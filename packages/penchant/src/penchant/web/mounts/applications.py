@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message
 from penchant.errors import OriginNotAllowed, Unauthenticated
 from penchant.hooks import Mount
 from penchant.service.access import MAX_SHOWN_ORIGIN, Access
-from penchant.web.bodies import JSON, SETTINGS_BODY, BodyKind, announces_body, require_media_type
+from penchant.web.bodies import JSON, SETTINGS_BODY, BodyKind, require_media_type
 from penchant.web.exchange import RequestExchange
 from penchant.web.mounts.host import MountHost
 from penchant.web.operations import NOBODY, Answer, Call, Operation, bearer_keys
@@ -43,7 +43,7 @@ class MountedApplication:
         async def receive() -> Message:
             # Read when it is asked for, so that a body is taken from nobody who is not let in.
             if not body:
-                content = await exchange.read_body(MOUNTED_BODY) if announces_body(exchange.scope) else b""
+                content = await exchange.read_body(MOUNTED_BODY) if exchange.body is not None else b""
                 body.append({"type": "http.request", "body": content, "more_body": False})
                 return body[0]
             return await exchange.receive()
