@@ -242,7 +242,7 @@ class Views:
     ) -> View:
         """Return the source as it is committed now, at ``min_version`` at least.
 
-        ``known`` is where it was a moment ago, read by the caller.
+        ``known`` is where it was a moment ago, read by the caller; that will do where it is at ``min_version``.
 
         Raises:
             UnknownSource, NotYetVisible, StorageUnavailable: as `head`.
@@ -250,7 +250,9 @@ class Views:
         """
         name = (account_id, source)
         try:
-            head = known or await self.head(account_id, source, min_version=min_version)
+            head = known
+            if head is None or head.version < min_version:
+                head = await self.head(account_id, source, min_version=min_version)
         except StorageUnavailable:
             return self._stale(name, min_version)
         cached = self._cache.enter(name)

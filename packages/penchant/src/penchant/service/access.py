@@ -89,6 +89,8 @@ class Access:
 
     counter: int = field(init=False)
     """The number under which recommendation answers are counted: a browser key's apart from its account's."""
+    filters: bool = field(init=False)
+    """Whether its plan lets it narrow lists."""
     quota: int | None = field(init=False)
     """How many recommendation answers a month may be counted there; ``None`` for any number."""
 
@@ -96,6 +98,7 @@ class Access:
         """Work out once what every request asks."""
         object.__setattr__(self, "is_browser", bool(self.origins))
         object.__setattr__(self, "has_rate", self.is_browser or self.plan.requests_per_second is not None)
+        object.__setattr__(self, "filters", Feature.FILTERS in self.plan.features)
         object.__setattr__(self, "sees", (self.is_browser, Scope.READ in self.scopes))
         object.__setattr__(self, "counter", key_counter(self.key_id) if self.is_browser else self.account_id)
         object.__setattr__(self, "quota", self._quota())

@@ -25,8 +25,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penchant.errors import MalformedRequest, OriginNotAllowed, Overloaded, PenchantError, UnknownRoute
 from penchant.hooks import AGENTS_PATH, packages
 from penchant.live.admission import KEYLESS
+from penchant.model import MAX_NAME_LENGTH
 from penchant.service import Services
 from penchant.service.access import MAX_SHOWN_ORIGIN
+from penchant.service.lists.answer_cache import WholeAnswer
 from penchant.settings import NodeSettings
 from penchant.telemetry import logger, request_id
 from penchant.tracing import tracing
@@ -38,7 +40,7 @@ from penchant.web.operations import Operation, keys_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import RESERVED_SEGMENT, PathParameters, decode_component, is_plain, parse_query
 from penchant.web.relay import HelperLost, Relay
-from penchant.web.repeating import RepeatedAnswer, find_repeated
+from penchant.web.repeating import RepeatedAnswer, bytes_of, still_holding
 from penchant.web.resource import Resource
 from penchant.web.routes import served_operations
 
@@ -133,7 +135,8 @@ class Application:
     async def behind_policy(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whose origin may ask, when it is its turn; refuse one that would have to wait too long."""
         services = self._opened_services()
-        if (repeated := self._find_repeated(scope, services)) is not None and await repeated.send(services, send):
+        whole = services.lists.answers.find_whole(bytes_of(scope))
+        if whole is not None and (repeated := self._repeated(whole, services)) and await repeated.send(services, send):
             return
         exchange = RequestExchange(scope, services, receive, send, self._compression)
         path: bytes = scope["raw_path"]
@@ -167,9 +170,9 @@ class Application:
         else:
             await admission.by_turns(account, self._answer(exchange))
 
-    def _find_repeated(self, scope: Scope, services: Services) -> RepeatedAnswer | None:
+    def _repeated(self, whole: WholeAnswer, services: Services) -> RepeatedAnswer | None:
         """Return the answer that is sent again to a request; ``None`` where it has to go the whole way."""
-        answer, admission = find_repeated(scope, services), services.admission
+        answer, admission = still_holding(whole, services), services.admission
         if answer is None or tracing.collects or admission.serves_several():
             return None
         is_relayed = self._relay is not None and admission.loads.is_heavy(answer.access.account_id)
@@ -316,14 +319,17 @@ class Routes:
         segments = rooted[len(self._root) :].split("/")
         found = self._find_shape(segments) if rooted.startswith(self._root) else None
         if found is None:
-            return FoundPath(path, None, PathParameters({}))
+            return FoundPath(path, None, PathParameters())
         resource, names, places = found
         values = dict(zip(names, map(segments.__getitem__, places), strict=True))
         if values.get("source") == RESERVED_SEGMENT:
-            return FoundPath(path, None, PathParameters({}))
+            return FoundPath(path, None, PathParameters())
         if has_escapes:
             values = {name: decode_component(segment) for name, segment in values.items()}
-        return FoundPath(path, resource, PathParameters(values))
+        parameters = PathParameters(values)
+        if has_escapes or len(path) > MAX_NAME_LENGTH:
+            parameters.check()
+        return FoundPath(path, resource, parameters)
 
     def _find_shape(self, segments: Sequence[str]) -> _Shaped | None:
         """Return what encoded segments lead to; literals go before parameters."""

@@ -35,8 +35,8 @@ from penchant.web.parameters import (
 from penchant.web.problems import problem_of
 from penchant.web.recommendations import (
     audience_headers,
+    list_answer,
     list_request,
-    personal_answer,
     personal_request,
     similar_request,
 )
@@ -142,7 +142,7 @@ async def preview_recommendation(call: Call) -> Answer:
     view = await call.view()
     query = personal_request(call, "", view)
     ranking = await call.services.lists.personal(view, query, likings)
-    return await personal_answer(call, values, ranking)
+    return await list_answer(call, ranking, explain=values["explain"])
 
 
 @EXPLANATIONS.operation(

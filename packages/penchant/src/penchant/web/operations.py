@@ -183,9 +183,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.exchange.values is not None:
             return self.exchange.values
-        self.check_path()
+        if self.path.faults:
+            self.check_path()
         values = self.operation.plan.read(self.query)
-        if self.is_in_browser and values.known.get(AT.name) is not None:
+        if AT.name in values.given and self.is_in_browser:
             raise NotInBrowsers("A browser key sees what may be shown now; the parameter at is for other keys.")
         self.exchange.values = values
         return values
@@ -234,9 +235,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             return found
         min_version = self.min_version()
         access, services = self.access, self.exchange.services
-        head = None if self.caller is None else self.caller.head
         # The checks have read the head a moment ago: another read would say the same, unless more is asked for.
-        known = head if head is not None and head.version >= min_version else None
+        known = None if self.caller is None else self.caller.head
         view = await services.views.view(access.account_id, self.path["source"], min_version=min_version, known=known)
         # Shown by a header of whatever answer follows, also of an error that is the caller's.
         self.exchange.is_stale = view.stale

@@ -16,7 +16,6 @@ import msgspec
 from starlette.datastructures import Headers
 
 from penchant.errors import Fault, InvalidInput, MalformedPath
-from penchant.model import MAX_NAME_LENGTH
 from penchant.wire.text import id_problem, source_problem
 
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -107,20 +106,15 @@ class PathParameters(dict[str, str]):
     ``source_problem`` is why no source can have the name, ``faults`` are those of ids that are longer than ids are.
     """
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        super().__init__(values)
-        self.source_problem: str | None = None
-        self.faults: tuple[Fault, ...] = ()
-        text = "".join(values.values())
-        # None is empty: what is printable and short together has no fault but the one name.
-        if len(text) > MAX_NAME_LENGTH or not text.isprintable() or values.get("source") == RESERVED_SEGMENT:
-            self._check(values)
+    source_problem: str | None = None
+    faults: tuple[Fault, ...] = ()
 
-    def _check(self, values: Mapping[str, str]) -> None:
-        self.source_problem = source_problem(values["source"]) if "source" in values else None
+    def check(self) -> None:
+        """Look what is wrong with them: with nothing of a short path whose segments are printable and not empty."""
+        self.source_problem = source_problem(self["source"]) if "source" in self else None
         self.faults = tuple(
             Fault(parameter=name, detail=problem)
-            for name, text in values.items()
+            for name, text in self.items()
             if name not in NO_IDS and (problem := id_problem(text))
         )
 

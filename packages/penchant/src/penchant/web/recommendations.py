@@ -50,8 +50,6 @@ from penchant.wire.cursors import ListCursor
 from penchant.wire.filters import decode_boosts, decode_filter
 from penchant.wire.lists import decode_asked, decode_rank_wish
 from penchant_engine.lists.marks import mark_count
-from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.plain import NewRanking, PopularRanking
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import MAX_LISTED, MAX_TAKE, Basis
@@ -108,7 +106,8 @@ def _chosen(values: Values) -> list[object]:
     known = values.known
     if several := [name for name, each in values.given.items() if isinstance(each, frozenset) and len(each) > 1]:
         known = {**known, **{name: sorted(known[name]) for name in several}}
-    return [[name, known[name]] for name in _choosing(tuple(known))]
+    names = _choosing(tuple(known))
+    return list(zip(names, map(known.__getitem__, names), strict=True))
 
 
 @functools.lru_cache(maxsize=1_024)
@@ -123,14 +122,6 @@ def _cursor(call: Call, values: Values, view: View) -> ListCursor:
         return call.services.lists.pages.read(view.head, _asked(call, values), values[AFTER.name])
     except ValueError as error:
         raise invalid_parameter(AFTER.name, str(error)) from None
-
-
-def list_headers(call: Call, ranking: ListRanking) -> dict[str, str]:
-    """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
-    headers = audience_headers(ranking.audience_version)
-    if AFTER in call.operation.parameters and (listed := ranking.next_marks) is not None:
-        headers[NEXT_HEADER] = _cursor_after(call, view_of(ranking.view), listed)
-    return headers
 
 
 def _cursor_after(call: Call, view: View, listed: bytes) -> str:
@@ -174,10 +165,14 @@ def personal_request(call: Call, user_id: str, view: View) -> ListRequest:
     return list_request(call, view, user_id=user_id, min_audience_version=call.min_audience_version())
 
 
-async def personal_answer(call: Call, values: Values, ranking: PersonalRanking) -> Answer:
-    """Return the answer of a person's list, which tells how much it knows of what people did."""
-    result = await call.services.lists.answer(ranking, explain=values["explain"])
-    return Answer(result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, ranking))
+async def list_answer(call: Call, ranking: ListRanking, *, explain: bool = False) -> Answer:
+    """Return the answer of a list: how much it knows of what people did and, where it has pages, where it goes on."""
+    result = await call.services.lists.answer(ranking, explain=explain)
+    view, headers, cursor = view_of(ranking.view), audience_headers(ranking.audience_version), None
+    if AFTER in call.operation.parameters and (listed := ranking.next_marks) is not None:
+        cursor = functools.partial(_cursor_after, listed=listed)
+        headers[NEXT_HEADER] = cursor(call, view)
+    return Answer(result=result, version=view.head.version, headers=headers, cursor=cursor)
 
 
 @RECOMMENDATIONS.operation(
@@ -226,21 +221,15 @@ async def similar_content(call: Call) -> Answer:
 )
 async def recommend(call: Call) -> Answer:
     """What this person may like, best first."""
-    values = call.values()
+    explain = call.values()["explain"]
     view = await call.view()
     query = personal_request(call, call.path["userID"], view)
     ranking = await call.services.lists.personal(view, query)
-    answer = await personal_answer(call, values, ranking)
-    if values["explain"] or query.at is not None:
+    answer = await list_answer(call, ranking, explain=explain)
+    if explain or query.at is not None:
         return answer
-    listed = ranking.next_marks
-    cursor = None if listed is None else functools.partial(_cursor_after, listed=listed)
-    return msgspec.structs.replace(answer, basis=_personal_basis(ranking), cursor=cursor)
-
-
-def _personal_basis(ranking: PersonalRanking) -> AnswerBasis:
-    holds = holding_time(ranking.view.snapshot, ranking.now, by_day=True)
-    return AnswerBasis(*holds, ranking.person, ranking.audience)
+    holds = holding_time(view.snapshot, ranking.now, by_day=True)
+    return msgspec.structs.replace(answer, basis=AnswerBasis(*holds, ranking.person, ranking.audience))
 
 
 @RECOMMENDATIONS.operation(
@@ -286,9 +275,7 @@ async def again_content(call: Call) -> Answer:
     call.values()
     view = await call.view()
     query = list_request(call, view, user_id=call.path["userID"])
-    ranking = await call.services.lists.again(view, query)
-    result = await call.services.lists.answer(ranking)
-    return Answer(result=result, version=view.head.version, headers=list_headers(call, ranking))
+    return await list_answer(call, await call.services.lists.again(view, query))
 
 
 @RECOMMENDATIONS.operation(
@@ -374,7 +361,7 @@ async def popular_content(call: Call) -> Answer:
     """What most people like, the most popular first; whoever asks."""
     call.values()
     view = await call.view()
-    return await _plain_answer(call, await call.services.lists.popular(view, _plain_request(call, view)))
+    return await list_answer(call, await call.services.lists.popular(view, _plain_request(call, view)))
 
 
 @PLAIN_LISTS.operation(
@@ -391,12 +378,7 @@ async def new_content(call: Call) -> Answer:
     """What became available last, the newest first."""
     call.values()
     view = await call.view()
-    return await _plain_answer(call, await call.services.lists.newest(view, _plain_request(call, view)))
-
-
-async def _plain_answer(call: Call, ranking: PopularRanking | NewRanking) -> Answer:
-    result = await call.services.lists.answer(ranking)
-    return Answer(result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, ranking))
+    return await list_answer(call, await call.services.lists.newest(view, _plain_request(call, view)))
 
 
 async def read_people(call: Call) -> tuple[str, ...]:

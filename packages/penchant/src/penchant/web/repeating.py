@@ -14,6 +14,7 @@ from starlette.types import Message, Scope, Send
 from penchant.errors import Overloaded
 from penchant.service import Services
 from penchant.service.access import Access, hash_secret
+from penchant.service.lists.answer_cache import WholeAnswer
 from penchant.settings import NodeSettings
 from penchant.storage import SourceHead
 from penchant.telemetry import request_id
@@ -63,12 +64,9 @@ class RepeatedAnswer(NamedTuple):
         return True
 
 
-def find_repeated(scope: Scope, services: Services) -> RepeatedAnswer | None:
-    """Return what a request is answered, if that is known before it is read."""
+def still_holding(whole: WholeAnswer, services: Services) -> RepeatedAnswer | None:
+    """Return what a request was answered if it would be answered so now, as far as is known before it is read."""
     answers, inputs = services.lists.answers, services.lists.inputs
-    whole = answers.find_whole(_bytes_of(scope))
-    if whole is None:
-        return None
     answer: RepeatedAnswer = whole.value
     if answer.settings is not services.current.now or not services.views.heads.still_stands(answer.head):
         return None
@@ -110,7 +108,7 @@ def _keep(call: Call, head: SourceHead, place: Hashable, messages: list[Message]
         headers=headers,
         body=body["body"],
     )
-    request = _bytes_of(exchange.scope)
+    request = bytes_of(exchange.scope)
     nbytes = len(answer.body) + sum(len(name) + len(value) for name, value in (*headers, *request[-1]))
     place = (place, call.path["userID"]) if call.operation.personal else place
     call.services.lists.answers.keep_whole(request, place, answer, nbytes)
@@ -130,6 +128,6 @@ def _head_of(call: Call) -> SourceHead | None:
     return caller.head if services.views.heads.still_stands(caller.head) else None
 
 
-def _bytes_of(scope: Scope) -> tuple[Any, ...]:
+def bytes_of(scope: Scope) -> tuple[Any, ...]:
     """Return all of a request that an answer may follow from; one with a body is never kept."""
     return (scope["method"], scope["raw_path"], scope["query_string"], scope["http_version"], tuple(scope["headers"]))

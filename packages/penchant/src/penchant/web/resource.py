@@ -116,7 +116,7 @@ class CheckedOperation:
         self._narrowing = ParameterPlan([each for each in NARROWING if each in operation.parameters])
         # The first kind needs no source, the second finds out by the read that it does anyway.
         self._looks_for_source = not (operation.creates_source or operation.finds_source)
-        self._includes = ParameterPlan([INCLUDE] if INCLUDE in operation.parameters else [])
+        self._includes = INCLUDE in operation.parameters
 
     async def answer(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> None:
         """Answer a request for it; raises as `Resource.answer`."""
@@ -124,6 +124,7 @@ class CheckedOperation:
         if self._piece_id is not None:
             exchange.template = operation.path
             path = PathParameters({**path, "contentID": self._piece_id})
+            path.check()
         caller = None if operation.public else await self._admit(exchange, path, query)
         try:
             media_type, body = await _read_body(exchange, operation) if self._reads_body else ("", b"")
@@ -170,12 +171,13 @@ class CheckedOperation:
         # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
         if operation.counted:
             exchange.counted(await services.usage.reserve(access))
-        narrows = self._narrowing.is_named(query)
         # What a key may do does not change as long as it is remembered: it is found out once.
-        leave = (self, bool(people), narrows)
+        leave = (self, bool(people))
         if leave not in access.leaves:
-            self._require_leave(access, people, narrows=narrows)
+            self._require_leave(access, people)
             access.leaves.add(leave)
+        if not access.filters and self._narrowing.is_named(query):
+            services.access.require(access, Feature.FILTERS)
         if not self._has_source:
             return AdmittedCaller(access=access)
         # A name that no source can have is 400 and costs no read; only then is the source looked for.
@@ -185,8 +187,8 @@ class CheckedOperation:
             return AdmittedCaller(access=access)
         return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
 
-    def _require_leave(self, access: Access, people: Collection[str], *, narrows: bool) -> None:
-        """Check what a key is limited to, given whether a request names people so far, and narrows its list.
+    def _require_leave(self, access: Access, people: Collection[str]) -> None:
+        """Check what a key is limited to, given whether a request names people so far.
 
         Raises:
             NotAnAdmin: it has not the role for the operation.
@@ -214,8 +216,6 @@ class CheckedOperation:
             )
         if operation.feature is not None:
             control.require(access, operation.feature)
-        if narrows:
-            control.require(access, Feature.FILTERS)
 
     async def _answered(self, call: Call) -> Answer:
         """Return the answer of the handler as bytes, its entries with the members of pieces that the request names.
@@ -247,10 +247,7 @@ class CheckedOperation:
         """Return which members of pieces a request names for the entries of its answer."""
         if self.operation.includes is not None:
             return self.operation.includes(call.decoded)
-        # Most requests name none: their parameters are read by the handler alone.
-        if not self._includes.is_named(call.query):
-            return ()
-        wanted: Sequence[str] = call.values()["include"]
+        wanted: Sequence[str] = call.values().known["include"] if self._includes else ()
         return wanted
 
 
@@ -345,7 +342,8 @@ async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str], place: 
     """
     exchange = call.exchange
     is_head = exchange.method == "HEAD"
-    is_unchanged = answer.etag is not None and _is_unchanged(call, answer.etag)
+    has_some = b"if-none-match" in exchange.headers.first
+    is_unchanged = has_some and answer.etag is not None and _is_unchanged(call, answer.etag)
     headers = _answer_headers(call, answer, fixed)
     # A stream that is not sent holds a read transaction; none of the ways below would end it.
     if answer.close is not None and (is_unchanged or is_head):

@@ -16,6 +16,7 @@ import functools
 import hashlib
 import hmac
 import re
+import struct
 
 import msgspec
 
@@ -23,7 +24,8 @@ from penchant_engine.model import MARK_BYTES
 
 _TAG_BYTES = 16
 """128 bits, since tags are also what no two different cursors may share."""
-_MODE = b"\1"
+_MODE = 1
+_HEAD = struct.Struct(">BHH")
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{28,12000}\Z")
 _WRONG = (
     "This is no cursor of this request; give the value of the header x-penchant-next as it came, "
@@ -45,8 +47,8 @@ class ListCursor(msgspec.Struct, frozen=True, kw_only=True):
 
 def encode_cursor(secret: bytes, bound: bytes, cursor: ListCursor) -> str:
     """Return a cursor as text, of use together with the same ``bound`` alone."""
-    counts = b"".join((len(marks) // MARK_BYTES).to_bytes(2, "big") for marks in (cursor.listed, cursor.elsewhere))
-    content = _MODE + counts + cursor.listed + cursor.elsewhere + cursor.about.encode()
+    head = _HEAD.pack(_MODE, len(cursor.listed) // MARK_BYTES, len(cursor.elsewhere) // MARK_BYTES)
+    content = head + cursor.listed + cursor.elsewhere + cursor.about.encode()
     tag = _tag(secret, bound, content)
     return base64.urlsafe_b64encode(tag + _hidden(secret, tag, content)).decode().rstrip("=")
 

@@ -104,6 +104,8 @@ class AnswerCache:
         self._gone: deque[Hashable] = deque()
         self.find_members = self._entries.get
         """Finds the members that were kept of a piece by its place; ``None`` where there are none."""
+        self.find_whole: Callable[[Hashable], WholeAnswer | None] = self._entries.get
+        """Finds what was sent to a request whose bytes were these, be it that it holds no longer."""
         self.hits = 0
         self.misses = 0
 
@@ -195,11 +197,6 @@ class AnswerCache:
         elif settled is None or settled() is not None:
             gone = ref(person, partial(self._note_gone, own))
             self._entries.put(own, _UnchangedAnswer(value, head, answer, gone), ENTRY_BYTES + nbytes)
-
-    def find_whole(self, request: Hashable) -> WholeAnswer | None:
-        """Return what was sent to a request whose bytes were these, be it that it holds no longer."""
-        found: WholeAnswer | None = self._entries.get(request)
-        return found
 
     def keep_whole(self, request: Hashable, place: Hashable, value: Any, nbytes: int) -> None:
         """Keep what was sent to a request, of so many bytes, out of what is kept at the place of its answer.
