@@ -221,7 +221,7 @@ class Admission:
 
     def by_turns(self, account: int | None, serving: Awaitable[None]) -> Awaitable[None]:
         """Serve a request that has begun; where several accounts came, each step after a wait needs a turn again."""
-        if self.serves_several():
+        if self._accounts.are_several(self._monotonic()):
             return self._steps(account, serving, by_turns=True)
         # Nobody else is held up, so no step is measured (D237 of docs/decisions.md).
         charged.set(account)

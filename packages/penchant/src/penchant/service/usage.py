@@ -74,8 +74,8 @@ class Usage:
         self._clock = clock
         self._table = CountingTable(folder / "usage.map", members=_MEMBERS)
         self._counting = Election(folder / "usage.lock")
-        # Where slots were found last.
-        self._offsets: dict[Slot, int] = {}
+        # Where slots were found last, and the numbers that they have there.
+        self._offsets: dict[Slot, tuple[int, int]] = {}
         # Repeated answers that are in the file with the next flush.
         self._given: dict[Slot, int] = {}
         # Whether something may be left to move; at first, since processes that have ended may have left it.
@@ -151,13 +151,13 @@ class Usage:
         """Return the offset of an account's slot of a month, taking a free one if it has none; under the lock."""
         table = self._table
         cells = table.cells
-        key = _number(slot)
         known = self._offsets.get(slot)
-        if known is not None and cells[known + KEY] == key:
-            return known
+        if known is not None and cells[known[0] + KEY] == known[1]:
+            return known[0]
+        key = _number(slot)
         offset = table.find(key)
         if offset is not None:
-            keep_latest(self._offsets, slot, offset, MAX_OFFSETS)
+            keep_latest(self._offsets, slot, (offset, key), MAX_OFFSETS)
             return offset
         # A slot with nothing pending can go: all that it ever counted is in the database.
         offset = table.find_free(key, lambda at: not cells[at + _PENDING] and not cells[at + _MOVING])

@@ -207,7 +207,7 @@ class Application:
     async def _answer(self, exchange: RequestExchange) -> None:
         """Answer a request that was let in, count it, and take in what is left of its body."""
         try:
-            answering = exchange.answer_by(self._route(exchange), self._base_path)
+            answering = exchange.answer_by(self._route, self._base_path)
             await (self._traced(exchange, answering) if tracing.collects else answering)
         finally:
             # Whatever happened: it gives memory back, and the count of an answer that was not given.
@@ -224,8 +224,8 @@ class Application:
             finally:
                 tell(exchange.attributes())
 
-    async def _route(self, exchange: RequestExchange) -> None:
-        """Let the resource of a request's path answer it.
+    def _route(self, exchange: RequestExchange) -> Awaitable[None]:
+        """Return what answers a request, the resource of its path as a rule.
 
         Raises:
             MalformedPath, MalformedRequest, UnknownRoute: there is none.
@@ -240,13 +240,13 @@ class Application:
         if resource is None:
             if self._documents.holds(raw_path):
                 exchange.template = DOCS_PATH
-                return await self._documents.answer(exchange.scope, exchange.receive, exchange.send)
+                return self._documents.answer(exchange.scope, exchange.receive, exchange.send)
             if (mounted := mounted_at(self._mounts, raw_path, self._base_path)) is not None:
-                return await mounted.answer(exchange)
+                return mounted.answer(exchange)
             if raw_path.startswith(self._base_path + DASHBOARD_PATH):
                 raise UnknownRoute("The dashboard is in the package penchant-desk, and on by the setting dashboard.")
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
-        return await resource.answer(exchange, path, query)
+        return resource.answer(exchange, path, query)
 
 
 def _require_host(exchange: RequestExchange) -> None:
@@ -312,8 +312,9 @@ class Routes:
         path = raw.partition(b"?")[0].decode("latin-1")
         # All segments are checked before a route is looked for.
         has_escapes = not is_plain(path)
-        for segment in path.split("/") if has_escapes else ():
-            decode_component(segment)
+        if has_escapes:
+            for segment in path.split("/"):
+                decode_component(segment)
         # The base path itself names the root as its form with a slash does.
         rooted = self._root if path == self._base else path
         segments = rooted[len(self._root) :].split("/")
@@ -321,12 +322,11 @@ class Routes:
         if found is None:
             return FoundPath(path, None, PathParameters())
         resource, names, places = found
-        values = dict(zip(names, map(segments.__getitem__, places), strict=True))
-        if values.get("source") == RESERVED_SEGMENT:
+        parameters = PathParameters(zip(names, map(segments.__getitem__, places), strict=True))
+        if parameters.get("source") == RESERVED_SEGMENT:
             return FoundPath(path, None, PathParameters())
         if has_escapes:
-            values = {name: decode_component(segment) for name, segment in values.items()}
-        parameters = PathParameters(values)
+            parameters.update({name: decode_component(segment) for name, segment in parameters.items()})
         if has_escapes or len(path) > MAX_NAME_LENGTH:
             parameters.check()
         return FoundPath(path, resource, parameters)

@@ -237,10 +237,10 @@ class RequestExchange:
         if accepted is not None and self._compression is not None and self.method != "HEAD":
             self._send = self._compression.over(self._send, accepted.decode("latin-1"), forms)
 
-    async def answer_by(self, answering: Awaitable[None], base_path: str) -> None:
-        """Have a request answered, with a problem where that fails."""
+    async def answer_by(self, route: Callable[["RequestExchange"], Awaitable[None]], base_path: str) -> None:
+        """Have a request answered by what it is led to, with a problem where that fails."""
         try:
-            await answering
+            await route(self)
         except ClientDisconnect:
             self.status = 499  # nobody is there to read an answer
         except PenchantError as error:

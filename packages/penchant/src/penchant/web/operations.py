@@ -264,12 +264,12 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         public = {key: each for key, each in settings.attributes.items() if settings.is_public_extra(each.steps[0])}
         return replace(settings, attributes=public)
 
-    def ignored(self) -> tuple[str, ...]:
+    def ignored(self) -> list[str]:
         """Return the query's names that neither the operation knows nor a browser key's requests may have."""
         names = self.operation.plan.ignored(self.query)
         # A browser key in the query was read before the operation was asked for its parameters.
-        if self.is_in_browser:
-            return tuple(name for name in names if name not in {KEY_PARAMETER, USER_PARAMETER})
+        if names and self.is_in_browser:
+            return [name for name in names if name not in {KEY_PARAMETER, USER_PARAMETER}]
         return names
 
 

@@ -282,11 +282,11 @@ class ParameterPlan:
         """Return whether a query names one of the parameters."""
         return not (self._by_name.keys().isdisjoint(query.given) and self._lists.isdisjoint(query.lists))
 
-    def ignored(self, query: QueryParameters) -> tuple[str, ...]:
+    def ignored(self, query: QueryParameters) -> list[str]:
         """Return the names in a query that none of the parameters has."""
         if query.given.keys() <= self._by_name.keys():
-            return ()
-        return tuple(key for key in query.given if key not in self._by_name and list_name(key) not in self._lists)
+            return []
+        return [key for key in query.given if key not in self._by_name and list_name(key) not in self._lists]
 
 
 def integer(text: str, *, least: int, most: int | None = None) -> int:

@@ -112,7 +112,7 @@ async def _find_personal(
 
 def place_of(call: Call, head: SourceHead) -> Hashable | None:
     """Return where the answer to a request is kept: what it says, and what its key may see; ``None`` for nowhere."""
-    query, headers = call.raw_query, call.exchange.headers.first
+    query, headers = call.exchange.scope["query_string"], call.exchange.headers.first
     # A signature beside the key, or a version that is waited for, is not sent again.
     if _KEY_QUERY in query or _MIN_VERSION_QUERY in query or _MIN_AUDIENCE_VERSION in headers:
         return None

@@ -262,9 +262,9 @@ async def _authenticate(exchange: RequestExchange) -> Access:
     access = exchange.services.access.still_accepted(exchange.accepted)
     if access is None:
         access = await authenticate(exchange, keys_of(exchange.scope, exchange.headers))
-    elif access.is_browser:
+    if access.is_browser:
         exchange.browser_key = access.key_id
-    if not access.is_browser and RAW_KEY_HEADER not in exchange.headers.first:
+    elif RAW_KEY_HEADER not in exchange.headers.first:
         # Addresses are logged and shown: only a key that is public anyway may be in one.
         raise Unauthenticated("Only a browser key may be given in the query; send the header x-api-key.")
     return access
