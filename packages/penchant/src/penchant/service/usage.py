@@ -89,12 +89,12 @@ class Usage:
             QuotaExceeded: the month's answers are used up.
             Overloaded: too many accounts ask at once, or counting takes too long to tell.
         """
-        # Also before a wait for answers under way: where their process has ended, nobody else may settle them.
-        self._is_pending = True
         slot = self._slot(access)
         if access.quota is None:
             self._add(slot, answers)
         else:
+            # Before a wait for answers under way: where their process has ended, nobody else may settle them.
+            self._is_pending = True
             await self._reserve_within(slot, access, access.quota, answers)
         return functools.partial(self._add, slot, -answers)
 

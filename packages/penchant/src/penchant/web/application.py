@@ -134,7 +134,9 @@ class Application:
 
     async def behind_policy(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, whose origin may ask, when it is its turn; refuse one that would have to wait too long."""
-        services = self._opened_services()
+        services = self.services
+        if services is None:
+            raise RuntimeError("a request came before the start")
         whole = services.lists.answers.find_whole(bytes_of(scope))
         if whole is not None and (repeated := self._repeated(whole, services)) and await repeated.send(services, send):
             return
@@ -195,14 +197,10 @@ class Application:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a part of a request that was let in."""
-        exchange = RequestExchange(scope, self._opened_services(), receive, send)
+        assert self.services is not None  # noqa: S101  # it came within a request
+        exchange = RequestExchange(scope, self.services, receive, send)
         exchange.let_in(scope[LET_IN], scope[READS_AS])
         await self._answer(exchange)
-
-    def _opened_services(self) -> Services:
-        if self.services is None:
-            raise RuntimeError("a request came before the start")
-        return self.services
 
     async def _answer(self, exchange: RequestExchange) -> None:
         """Answer a request that was let in, count it, and take in what is left of its body."""

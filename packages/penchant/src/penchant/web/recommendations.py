@@ -190,16 +190,16 @@ async def list_answer(call: Call, ranking: ListRanking, *, explain: bool = False
 )
 async def similar_content(call: Call) -> Answer:
     """The nearest pieces, nearest first."""
-    values = call.values()
+    explain = call.values()["explain"]
     view = await call.view()
     query = similar_request(call, call.path["contentID"], view)
     lists = call.services.lists
     ranking = await lists.similar(view, query)
     # What people like changes without a new version of the source, and reasons are seldom asked for twice.
-    is_kept = ranking.audience_version is None and not values["explain"]
+    is_kept = ranking.audience_version is None and not explain
     # As of before the search: a window that opens meanwhile ends the answer, never lengthens it.
     basis = AnswerBasis(*holding_time(view.snapshot, ranking.now, query.at)) if is_kept else None
-    result = await lists.answer(ranking, explain=values["explain"])
+    result = await lists.answer(ranking, explain=explain)
     headers = audience_headers(ranking.audience_version)
     return Answer(result=result, version=view.head.version, headers=headers, basis=basis)
 

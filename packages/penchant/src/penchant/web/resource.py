@@ -111,11 +111,10 @@ class CheckedOperation:
             # A browser may keep it, but asks each time; what another key gets may differ.
             self._fixed_headers = {"cache-control": "private, no-cache", "vary": KEY_HEADER}
         self._people_in_request = operation.about.in_request
-        self._has_source = operation.has_source
         self._stores = operation.stores
         self._narrowing = ParameterPlan([each for each in NARROWING if each in operation.parameters])
-        # The first kind needs no source, the second finds out by the read that it does anyway.
-        self._looks_for_source = not (operation.creates_source or operation.finds_source)
+        # The second kind needs no source, the third finds out by the read that it does anyway.
+        self._looks_for_source = operation.has_source and not (operation.creates_source or operation.finds_source)
         self._includes = INCLUDE in operation.parameters
 
     async def answer(self, exchange: RequestExchange, path: PathParameters, query: QueryParameters) -> None:
@@ -178,14 +177,11 @@ class CheckedOperation:
             access.leaves.add(leave)
         if not access.filters and self._narrowing.is_named(query):
             services.access.require(access, Feature.FILTERS)
-        if not self._has_source:
-            return AdmittedCaller(access=access)
         # A name that no source can have is 400 and costs no read; only then is the source looked for.
         if path.source_problem:
             raise invalid_parameter("source", path.source_problem)
-        if not self._looks_for_source:
-            return AdmittedCaller(access=access)
-        return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
+        head = await services.views.existing(access.account_id, path["source"]) if self._looks_for_source else None
+        return AdmittedCaller(access=access, head=head)
 
     def _require_leave(self, access: Access, people: Collection[str]) -> None:
         """Check what a key is limited to, given whether a request names people so far.
@@ -223,7 +219,11 @@ class CheckedOperation:
         Raises:
             OutsideScope: a key that may not read pieces asks for members of them.
         """
-        wanted = self._included(call)
+        wanted: Sequence[str] = ()
+        if self.operation.includes is not None:
+            wanted = self.operation.includes(call.decoded)
+        elif self._includes:
+            wanted = call.values().known["include"]
         if not wanted:
             answer = await self.operation.handler(call)
             return answer if answer.result is None else _encoded(call, answer, encode(answer.result))
@@ -242,13 +242,6 @@ class CheckedOperation:
             await asyncio.sleep(INCLUDE_PAUSE_S)
             call = call.without_head()
         raise Overloaded("The source changes faster than its pieces can be read; send it again.", retry_after_s=1)
-
-    def _included(self, call: Call) -> Sequence[str]:
-        """Return which members of pieces a request names for the entries of its answer."""
-        if self.operation.includes is not None:
-            return self.operation.includes(call.decoded)
-        wanted: Sequence[str] = call.values().known["include"] if self._includes else ()
-        return wanted
 
 
 def _encoded(call: Call, answer: Answer, body: bytes) -> Answer:
