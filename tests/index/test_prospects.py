@@ -114,18 +114,57 @@ def test_a_taste_by_the_kernel_is_that_by_numpy(  # the fixture, and what is dra
         assert [array.tolist() for array in one.by_part[0]] == [array.tolist() for array in other.by_part[0]]
 
 
-def test_what_two_doubles_do_not_hold_is_added_up_by_numpy(kernels: Mapping[Any, Any]) -> None:
+DISTANT = st.builds(
+    lambda mantissa, exponent: mantissa * 2.0**-exponent,
+    st.sampled_from([1.0, -1.0, 1 / 3, -1 / 3, 0.75, 1 + 2.0**-52, -1 - 2.0**-52]),
+    st.sampled_from([0, 1, 12, 52, 53, 54, 60, 104, 105, 106, 107, 160, 300]),
+)
+"""Values between which two doubles hold no sum, on the edges of rounding and of cancelling out."""
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(values=st.lists(st.tuples(st.integers(0, 5), DISTANT), max_size=12), weight=st.sampled_from([1.0, 2.25, 0.0]))
+def test_values_however_far_apart_are_added_up_as_numpy_does(
+    *, kernels: Mapping[Any, Any], values: list[tuple[int, float]], weight: float
+) -> None:
+    rows, amounts = np.asarray([row for row, _ in values], dtype=np.int64), np.asarray([each for _, each in values])
+    snapshot = made(6, np.random.default_rng(1), 3)
+    said = EffectivePreferences.of(NO_PREFERENCES, snapshot, SourceSettings(category_weights={"a": weight}))
+    pieces = ValuedRows(np.zeros_like(rows), rows, amounts)
+
+    taste = profile_of_values(pieces, said, snapshot)
+
+    try:
+        engine.use({})
+        by_numpy = profile_of_values(pieces, said, snapshot)
+    finally:
+        engine.use(kernels)
+    assert taste.norm == by_numpy.norm
+    assert [each.tolist() for each in taste.by_part[0]] == [each.tolist() for each in by_numpy.by_part[0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_held"),
+    (
+        # What is lost is too little to matter, unless the rest cancels out.
+        ([2.0**200, 1.0, 2.0**-200], True),
+        ([2.0**200, 1.0, 2.0**-200, -(2.0**200)], False),
+    ),
+)
+def test_what_two_doubles_do_not_hold_is_added_up_by_numpy_where_it_matters(
+    *, kernels: Mapping[Any, Any], values: list[float], is_held: bool
+) -> None:
     assert kernels
     snapshot = made(29, np.random.default_rng(1), 3)
     segment = snapshot.parts[0].segment
     row = int(np.flatnonzero(np.diff(segment.starts))[0])
-    rows, values = np.asarray([row, row, row]), np.asarray([2.0**200, 1.0, 2.0**-200])
-    pairs = PersonPairs(np.asarray([0, 3]), rows.astype(np.uint32), values)
+    rows, amounts = np.full(len(values), row), np.asarray(values)
+    pairs = PersonPairs(np.asarray([0, len(rows)]), rows.astype(np.uint32), amounts)
     said = EffectivePreferences.of(NO_PREFERENCES, snapshot, SourceSettings())
 
-    taste = profile_of_values(ValuedRows(np.zeros_like(rows), rows, values), said, snapshot)
+    taste = profile_of_values(ValuedRows(np.zeros_like(rows), rows, amounts), said, snapshot)
 
-    assert engine.taste(pairs, snapshot.piece_terms({})) is None
+    assert (engine.taste(pairs, snapshot.piece_terms({})) is not None) == is_held
     assert taste.by_part[0][0].tolist() == segment.piece(row)[0].tolist()
 
 

@@ -2,8 +2,9 @@
 
 They allocate nothing, as those of `kernels`. What a person did becomes scores by term, and these a taste.
 
-Scores by term are rounded once, as `math.fsum` does: a sum is held as two doubles, and where these do not hold it
-exactly, which needs numbers 2^50 apart, the taste has to be found in another way (``inexact``).
+Scores by term are rounded once, as `math.fsum` does: a sum is held as two doubles. Where these do not hold it, which
+needs numbers 2^50 apart, as interactions years before others are, what was lost is mostly too little to matter. Where
+it might, the taste has to be found in another way (``inexact``).
 """
 
 import numpy as np
@@ -12,6 +13,10 @@ from penchant_engine.index.compiled.kernels import inlined, lowest_bit
 from penchant_engine.model import DAY_MS, GREATEST_SCORE, HALF, InteractionType
 
 TOP = float(GREATEST_SCORE)
+NOTHING = 4.0 * TOP
+"""A score that many times below the greatest becomes 0, whatever rounding does to it."""
+ROUGHLY = 2.0**-50
+"""More than rounding changes of a number, in times of it."""
 DISLIKE = InteractionType.RATE_DISLIKE.code
 
 
@@ -25,8 +30,8 @@ def _two_sum(one, other):
 
 @inlined
 def _add_terms(p, pairs, terms, room):
-    """Add up the values of a person's pieces by term; return whether two doubles do not hold a sum."""
-    is_inexact = False
+    """Add up the values of a person's pieces by term; return what sums lost at most that two doubles do not hold."""
+    spilled = 0.0
     for e in range(pairs.starts[p], pairs.starts[p + 1]):
         value, row = pairs.values[e], pairs.rows[e]
         if value == 0.0:
@@ -39,14 +44,17 @@ def _add_terms(p, pairs, terms, room):
             if lost != 0.0:
                 low, rest = _two_sum(room.lows[term], lost)
                 room.lows[term] = low
-                is_inexact |= rest != 0.0
-    return is_inexact
+                spilled += abs(rest)
+    return spilled
 
 
 @inlined
-def _gather_scores(terms, room):
-    """Move the sums of all terms met to ``numbers``, ascending, and ``scores``; return how many, and the greatest."""
-    count, greatest = 0, 0.0
+def _gather_scores(terms, room, spilled):
+    """Move the sums of all terms met to ``numbers``, ascending, and ``scores``; return how many, and the greatest.
+
+    And beside it the greatest of those that may be rounded otherwise with what was ``spilled``.
+    """
+    count, greatest, doubtful = 0, 0.0, 0.0
     for word in range((len(terms.rarities) >> 5) + 1):
         bits = room.bits[word]
         if bits == 0:
@@ -55,12 +63,19 @@ def _gather_scores(terms, room):
         while bits:
             term = word * 32 + lowest_bit(bits)
             bits &= bits - np.uint32(1)  # without its lowest bit
-            score = (room.highs[term] + room.lows[term]) * terms.factors[terms.categories[term]]
+            factor = terms.factors[terms.categories[term]]
+            high, low = room.highs[term], room.lows[term]
+            score = (high + low) * factor
+            if spilled != 0.0:
+                margin = 2.0 * spilled + ROUGHLY * abs(low)
+                least, most = high + (low - margin), high + (low + margin)
+                if least != most:
+                    doubtful = max(doubtful, max(abs(least), abs(most)) * factor)
             room.highs[term], room.lows[term] = 0.0, 0.0
             room.numbers[count], room.scores[count] = term, score
             count += 1
             greatest = max(greatest, abs(score))
-    return count, greatest
+    return count, greatest, doubtful
 
 
 @inlined
@@ -78,10 +93,10 @@ def _whole_score(score, greatest):
 def make_taste(p, pairs, terms, room):
     """Fill ``numbers``, ascending, and ``scores`` of the room with a person's terms and f x P x category weight.
 
-    Return how many they are, the norm of f x P, 0 where there is no taste, and whether two doubles do not hold a sum.
+    Return how many they are, the norm of f x P, 0 where there is no taste, and whether these may be inexact.
     """
-    is_inexact = _add_terms(p, pairs, terms, room)
-    met_count, greatest = _gather_scores(terms, room)
+    met_count, greatest, doubtful = _gather_scores(terms, room, _add_terms(p, pairs, terms, room))
+    is_inexact = doubtful * NOTHING > greatest
     count, high, low = 0, 0.0, 0.0
     if greatest > 0.0:
         for i in range(met_count):
@@ -100,7 +115,10 @@ def make_taste(p, pairs, terms, room):
 
 @inlined
 def _add_events(events, length, tables, today, facts, room):
-    """Fill values, seen and the latest ratings, and give each piece its highest grade; return as `_add_terms`."""
+    """Fill values, seen and the latest ratings, and give each piece its highest grade.
+
+    Return whether two doubles do not hold a sum.
+    """
     is_inexact = False
     for e in range(len(events.numbers)):
         piece, code = events.numbers[e], events.codes[e]
@@ -153,7 +171,7 @@ def tastes(pairs, terms, amounts, room, dots, norms, inexact):
     """Fill ``dots`` and ``norms`` (u,) of all people; norms are 0 where there is no taste.
 
     ``amounts`` (v,) are the roots of the piece's weights by term, 0 for terms that it lacks. ``inexact`` (u,) gets 1
-    where two doubles do not hold a sum, and both have to be found in another way.
+    where they may be inexact, and both have to be found in another way.
     """
     for p in range(len(dots)):
         count, norms[p], is_inexact = make_taste(p, pairs, terms, room)
