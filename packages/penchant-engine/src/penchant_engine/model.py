@@ -308,6 +308,11 @@ class RankingSettings:
         """The weights of categories as lists use them."""
         return self.category_weights
 
+    @computed
+    def type_weights(self) -> tuple[float, ...]:
+        """The weights of interactions, in the order of the types."""
+        return tuple([self.interaction_weights[kind] for kind in InteractionType])
+
     def without(self, categories: Iterable[str]) -> Self:
         """Return settings under which these categories weigh nothing."""
         unused = dict.fromkeys(categories, 0)

@@ -196,7 +196,9 @@ class AudienceFollower:
                 if count is not None and is_quick:
                     recorded = self._recent_changes.remembered(request.head, count.cursor.version)
                     if recorded is not None:
-                        return self._put(cached, self._audiences.extended(count, request, recorded))
+                        # The few bytes that it grows by are charged with the next weights, or file.
+                        cached.count = self._audiences.extended(count, request, recorded)
+                        return cached.count
                 is_quick &= self._database.storage.quick_reads
                 if not is_quick and await self._database.in_thread(self._audiences.is_awaited, count, request):
                     return None

@@ -4,7 +4,8 @@ import contextlib
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Any
 
 from penchant.live.decoding import PieceReader
@@ -56,6 +57,11 @@ class View(CatalogueView):
         """The settings of the source, by which what all people like is counted and weighed."""
         return self.settings if self.overridden is None else self.overridden
 
+    def under(self, head: SourceHead) -> "View":
+        """Return the same pieces under another head of the same content."""
+        # `dataclasses.replace` takes four times as many steps, after each interaction.
+        return View(**{**dict(zip(_FIELDS, _values_of(self), strict=True)), "head": head})
+
     def is_of(self, head: SourceHead) -> bool:
         """Return whether it is of the same history of the source, so that versions can be compared."""
         own = self.head
@@ -64,6 +70,10 @@ class View(CatalogueView):
     def has_reached(self, head: SourceHead) -> bool:
         """Return whether it has all content of a head."""
         return self.is_of(head) and self.head.version >= head.version
+
+
+_FIELDS = tuple(each.name for each in fields(View))
+_values_of = attrgetter(*_FIELDS)
 
 
 class Follower:

@@ -268,7 +268,7 @@ class Views:
             return await self.view(account_id, source, min_version=min_version)
         # Interactions change nothing in a view, so the same pieces go on under the newer head.
         if own.interactions_version < head.interactions_version and own.version == head.version and view.is_of(head):
-            view = cached.view = replace(view, head=head)
+            view = cached.view = view.under(head)
         return view
 
     async def audience(self, view: View, today: int, *, min_version: int = 0) -> Audience:
@@ -285,7 +285,7 @@ class Views:
         while min_version > view.head.interactions_version and not view.stale:
             # Another node may still commit it.
             head = await self.head(view.head.account_id, view.head.name)
-            view = replace(view, head=view.head._replace(interactions_version=head.interactions_version))
+            view = view.under(view.head._replace(interactions_version=head.interactions_version))
             # The follower says that it is not yet visible, if its weights have not got so far either.
             if self._monotonic() >= deadline:
                 break

@@ -96,7 +96,8 @@ async def _find_personal(
         return None
     now = inputs.present(view.head)
     person = await inputs.present_person(view, user_id, now)
-    audience = await inputs.audience(view, now) if follows else None
+    # Who has done something since has figures of now: nothing was sent for these.
+    audience = await inputs.audience(view, now) if follows and answers.knows(place, person) else None
     found = answers.find(place, view.head.version, now, person, audience)
     if found is None:
         return None

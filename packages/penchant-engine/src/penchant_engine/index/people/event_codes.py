@@ -53,17 +53,17 @@ def marks_seen(codes: NDArray[Any]) -> BoolArray:
 
 def grades_by_code(settings: RankingSettings) -> NDArray[np.uint8]:
     """Return the grade of a like by code, 0 for those that make no like."""
-    return _grades(_weights_by_type(settings))
+    return _grades(settings.type_weights)
 
 
 def weights_by_code(settings: RankingSettings) -> FloatArray:
     """Return the weight of an interaction by code: that of its type times its portion."""
-    return _weights(_weights_by_type(settings))
+    return _weights(settings.type_weights)
 
 
 def code_tables(settings: RankingSettings, greatest: int) -> CodeTables:
     """Return what kernels take of settings, for ages in days up to the greatest one at least; never written to."""
-    return _code_tables(_weights_by_type(settings), age_count(greatest), settings.half_life_days)
+    return _code_tables(settings.type_weights, age_count(greatest), settings.half_life_days)
 
 
 def halved(greatest: int, half_life_days: float) -> FloatArray:
@@ -74,11 +74,6 @@ def halved(greatest: int, half_life_days: float) -> FloatArray:
 def age_count(greatest: int) -> int:
     """Return of how many ages, from 0 on, a table is that has the greatest one: so many that it is mostly the same."""
     return greatest // AGES * AGES + AGES
-
-
-def _weights_by_type(settings: RankingSettings) -> _WeightsByType:
-    weights = settings.interaction_weights
-    return tuple([weights[kind] for kind in InteractionType])
 
 
 @functools.lru_cache(maxsize=64)

@@ -294,7 +294,7 @@ class PopularityMeter:
             live = self._lives[number][rows]
             before, after = last.people[number][rows], people[number][rows]
             # What was the greatest may be so no longer, and what is greater sets another scale for all.
-            if np.maximum(before, after)[live].max(initial=0.0) >= last.greatest:
+            if before[live].max(initial=0.0) >= last.greatest or after[live].max(initial=0.0) > last.greatest:
                 return None
             own = shares[number] = last.shares[number].copy()
             own[rows] = measured = counted_shares(after, last.greatest, self._evenness)

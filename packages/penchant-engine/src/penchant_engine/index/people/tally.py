@@ -288,7 +288,7 @@ class Tally:
 
     def _running_count(self, settings: RankingSettings, today: int, half_life_days: int) -> _RunningCount:
         """Return the people of all pieces, counted as a whole only once a day, and once for each base."""
-        key = (tuple(settings.interaction_weights.items()), today, settings.retention_days, half_life_days)
+        key = (settings.type_weights, today, settings.retention_days, half_life_days)
         count = self._counts.get(key)
         if count is None:
             count = _RunningCount(settings=settings, today=today, half_life_days=half_life_days, people={})

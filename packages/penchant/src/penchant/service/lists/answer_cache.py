@@ -115,9 +115,9 @@ class AnswerCache:
         self._sweep()
         return self._entries.weight
 
-    def knows(self, place: Hashable) -> bool:
-        """Return whether a personal answer was kept at a place lately, whoever the person was."""
-        return self._entries.get(place) is not None
+    def knows(self, place: Hashable, person: UserFeatures | None = None) -> bool:
+        """Return whether an answer to a person was kept at a place lately; without one, whoever the person was."""
+        return self._entries.get(place if person is None else (place, ref(person))) is not None
 
     def find(
         self,
