@@ -1,13 +1,14 @@
 """What is written is read again, by any number of processes; what is damaged is never trusted."""
 
+import dataclasses
 import logging
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 
 from answers import all_answers, snapshot_of, stored
 from penchant.errors import StorageUnavailable
@@ -89,7 +90,7 @@ def test_a_segment_without_pieces_can_be_written_and_read(tmp_path: Path) -> Non
 def test_a_file_that_was_checked_is_no_memory_of_the_process(tmp_path: Path) -> None:
     likes = LikesFiles(tmp_path)
     moments = np.arange(1 << 20)
-    large = likes.publish(STAMP, replace(Tally.empty(7).compacted(), moments=moments))
+    large = likes.publish(STAMP, dataclasses.replace(Tally.empty(7).compacted(), moments=moments))
 
     read = likes.read(large)
 

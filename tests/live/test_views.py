@@ -6,12 +6,12 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from live.conftest import Sources
 from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from answers import snapshot_of
 from penchant.live.views import View
@@ -150,7 +150,7 @@ def test_the_latest_findings_are_kept_of_an_account_and_of_all(
 
 
 def test_a_catalogue_that_cannot_be_looked_at_is_told_as_failed(health: CatalogueHealth, metrics: Metrics) -> None:
-    broken = replace(view_of(PIECES), snapshot=None)  # type: ignore[arg-type]
+    broken = replace(view_of(PIECES), snapshot=None)
 
     assert done(health, broken).failed
     assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "health"}) == 1

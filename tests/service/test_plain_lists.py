@@ -1,12 +1,13 @@
 """The lists of many people at once are those that are made one by one, byte for byte."""
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kernel_cache import KERNELS
 from penchant.live.views import View
@@ -174,7 +175,7 @@ def test_lists_by_numbers_that_are_too_large_for_the_kernel_are_left(monkeypatch
     view, table, audience = plain()
     # Beside small numbers large ones lose what two doubles do not hold.
     random = np.random.default_rng(1)
-    inexact = replace(table, values=random.choice([1.0, 2.0**-80, 3.0, 2.0**90], len(table.rows)))
+    inexact = dataclasses.replace(table, values=random.choice([1.0, 2.0**-80, 3.0, 2.0**90], len(table.rows)))
     with_inexact, wrong_by_inexact = differing(view, inexact, audience, 30)
     monkeypatch.setattr(people_lists, "LENT_BITS", 34)
     with_large, wrong_by_large = differing(view, table, audience, 30)

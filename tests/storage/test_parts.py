@@ -1,10 +1,11 @@
 """Parts that plugins bring: their tables come, are cleared and forgotten with all others, and outlast the plugin."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import (
     BigInteger,
     Column,

@@ -1,11 +1,12 @@
 """What was shown, as both databases keep it: restarts, erasures, deleted sources, age, moves, and several processes."""
 
+import dataclasses
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from penchant.clock import Clock
 from penchant.model import NewInteraction
@@ -300,7 +301,7 @@ def test_what_a_pin_showed_has_a_stage_of_its_own_and_is_of_no_part(storage: Sto
     for number in range(3):
         shown = identity(storage, account)
         pins = [replace(naming(shown, f"{each}{number}"), rule=PIN) for each in "abcdefgh"]
-        done(storage, replace(seeing(account, shown), impressions=pins))
+        done(storage, dataclasses.replace(seeing(account, shown), impressions=pins))
     clicked = clicking(account, "a2", shown_in=shown)
     done(storage, clicked)
     done(storage, seeing(account, identity(storage, account), "x"))
@@ -313,7 +314,7 @@ def test_what_a_pin_showed_has_a_stage_of_its_own_and_is_of_no_part(storage: Sto
 def test_what_a_quota_raised_counts_as_all_else_and_once_more_apart(storage: Storage, account: int) -> None:
     shown = identity(storage, account)
     raised = replace(naming(shown, "a"), rule=QUOTA)
-    done(storage, replace(seeing(account, shown), impressions=[raised, naming(shown, "b")]))
+    done(storage, dataclasses.replace(seeing(account, shown), impressions=[raised, naming(shown, "b")]))
     # Attributed to the row as it is stored: it names no list.
     done(storage, clicking(account, "a"))
 
@@ -332,8 +333,8 @@ def test_what_a_page_has_said_is_apart_until_a_server_says_it(storage: Storage, 
     shown = identity(storage, account)
     seen, clicked = seeing(account, shown, "a", "b"), clicking(account, "a", shown_in=shown)
 
-    done(storage, replace(seen, by_page=True))
-    done(storage, replace(clicked, by_page=True))
+    done(storage, dataclasses.replace(seen, by_page=True))
+    done(storage, dataclasses.replace(clicked, by_page=True))
     assert parts(storage, account, SHOWN) == {(0, True): 2}
     assert parts(storage, account, SUCCEEDED) == {(0, True): 1}
     done(storage, seen)

@@ -1,12 +1,13 @@
 """Words of a source: in force all at once, worked out on from where a process ended, whoever submits meanwhile."""
 
+import dataclasses
 import hashlib
 import json
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from penchant.enrichment import decode_keywords, encode_keywords, keys_of
 from penchant.live import keyword_writer
@@ -124,7 +125,7 @@ def test_settings_that_change_again_meanwhile_win(storage: Storage, account: int
     late = keeper.next_keywords(account, "s", task)
     done(storage, setting(account, FEWER))
     assert late is not None
-    done(storage, replace(late, adopts=True))
+    done(storage, dataclasses.replace(late, adopts=True))
     while (command := keeper.next_keywords(account, "s", task)) is not None:
         done(storage, command)
 
@@ -147,7 +148,7 @@ def test_words_go_at_once_and_come_back_with_what_changed_meanwhile(storage: Sto
 def made(command: SubmitPieces) -> SubmitPieces:
     """Return a submission whose source is made with words."""
     settings = encode_settings(settings_by(RULE))
-    return replace(command, settings=settings, words=encode_word_rule(RULE))
+    return dataclasses.replace(command, settings=settings, words=encode_word_rule(RULE))
 
 
 def test_a_submission_without_the_words_of_its_source_is_refused(storage: Storage, account: int) -> None:
@@ -164,7 +165,7 @@ def test_a_submission_without_the_words_of_its_source_is_refused(storage: Storag
 def test_words_of_an_older_rule_are_worked_out_anew(storage: Storage, account: int) -> None:
     keeper = KeywordWriter(storage)
     old = replace(RULE, number=1)
-    command = replace(setting(account, RULE), words=encode_word_rule(old))
+    command = dataclasses.replace(setting(account, RULE), words=encode_word_rule(old))
     keeper.submit(labelled(account, *ALL))
     done(storage, command)
     keeper.work_out(account, "s")
@@ -186,7 +187,7 @@ def test_what_a_node_of_rule_1_stores_beside_this_one_has_words_by_the_rule_in_f
     rules, digest = KeywordRules(stored, stored), hashlib.blake2b(stored, digest_size=6).hexdigest()
     command = labelled(account, "bob boat")
     theirs = [replace(each, words=f"{digest} of rule one".encode()) for each in command.pieces]
-    done(storage, replace(command, pieces=theirs, rules=rules))
+    done(storage, dataclasses.replace(command, pieces=theirs, rules=rules))
 
     assert words(snapshot(storage, account)) == {"ann": {"ann", "shark"}, "bob": {"bob", "boat"}}
 

@@ -4,8 +4,7 @@ all interactions --`Everybody.read`--> table of people --`TargetUsers`--> s of e
 preferences, and what is done later: these people one by one, as their own lists are made
 """
 
-from dataclasses import dataclass, field
-
+import msgspec
 import numpy as np
 
 from penchant.errors import IndexNotReady, TooManyPeople
@@ -33,8 +32,7 @@ Prospect = tuple[str, int]
 """A person with s of a piece, in its unit."""
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class Everybody:
+class Everybody(msgspec.Struct, kw_only=True, eq=False):
     """The people of a source at a moment, as of a version of its content; for one thread at a time.
 
     ``version`` is that of the interactions up to which they are followed. ``said`` are stored preferences by person;
@@ -46,8 +44,8 @@ class Everybody:
     today: int
     version: int
     said: dict[str, bytes]
-    changed: set[str] = field(default_factory=set)
-    figures: dict[str, UserFeatures] = field(default_factory=dict)
+    changed: set[str] = msgspec.field(default_factory=set)
+    figures: dict[str, UserFeatures] = msgspec.field(default_factory=dict)
 
     @classmethod
     def read(cls, storage: Storage, view: View, now: int, until: int | None) -> "Everybody":

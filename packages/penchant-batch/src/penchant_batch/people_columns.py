@@ -1,9 +1,9 @@
 """People columns: all that people of a source did and said, read at once, as whole columns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from penchant.errors import UnknownSource
@@ -15,8 +15,7 @@ from penchant_engine.index.people.likes import Words
 from penchant_engine.index.people.table import PeopleEvents
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PeopleColumns:
+class PeopleColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The interactions of a source as columns, with numbers of people and pieces by id; and what people have said.
 
     ``keys`` (u, 2) are those of the people, by number. ``table`` (5, n) has person, piece,

@@ -1,8 +1,9 @@
 """Prospects: which people a piece would suit best, for a newsletter or a push."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from penchant.errors import UnknownPiece
 from penchant.live.database import AsyncStorage
@@ -30,8 +31,7 @@ IDLE_S = 60.0
 """How long they are remembered after the last request for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProspectsRequest:
+class ProspectsRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for the people whom a piece would suit best; ``at`` and ``include_seen`` as in `ListRequest`.
 
     Without ``fill`` people whose s is 0 or less are left out.
@@ -45,8 +45,7 @@ class ProspectsRequest:
     min_audience_version: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class _RememberedPeople:
+class _RememberedPeople(msgspec.Struct, eq=False):
     """The people of a source, and when they were requested last, a moment of the event loop."""
 
     people: Everybody

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from penchant_engine.model import Term
 
 MAX_ATTRIBUTES = 32
@@ -41,8 +43,7 @@ class AttributeType(enum.StrEnum):
         return self in {AttributeType.INTEGER, AttributeType.NUMBER, AttributeType.TIME}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Attribute:
+class Attribute(msgspec.Struct, frozen=True, order=True):
     """A member of extras, by its JSON pointer, and the type that its values must have to count."""
 
     type: AttributeType
@@ -109,29 +110,25 @@ class MarkCondition:
     name: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class TermCondition:
+class TermCondition(msgspec.Struct, frozen=True):
     """Holds for pieces that have one of the terms."""
 
     terms: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CategoryCondition:
+class CategoryCondition(msgspec.Struct, frozen=True):
     """Holds for pieces that have any keyword of a category."""
 
     category: str
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogCondition:
+class CatalogCondition(msgspec.Struct, frozen=True):
     """Holds for pieces in one of the catalogs."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClauseGroup:
+class ClauseGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Holds where all of ``must`` hold, of ``should`` one if there are any, and of ``must_not`` none."""
 
     must: tuple["Clause", ...] = ()
@@ -158,8 +155,7 @@ BOOST_SCALE = 100
 """Factors of boosts have two decimals at most, and are integers of this unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Boost:
+class Boost(msgspec.Struct, frozen=True):
     """What a filter holds for counts by a factor, in hundredths: more above 100, less below."""
 
     matching: AttributeFilter

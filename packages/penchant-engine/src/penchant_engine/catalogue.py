@@ -1,11 +1,12 @@
 """Catalogues: pieces with keywords, as data scientists have them, and the exact nearest of any of them."""
 
 import copy
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from msgspec.structs import replace
 
 from penchant_engine.attributes import Attribute, AttributeType, mark_of
 from penchant_engine.attributes import numbered as numbered_attributes
@@ -232,7 +233,9 @@ class Catalogue:
     def weighted(self, category_weights: Mapping[str, float]) -> "Catalogue":
         """Return the same pieces under other weights of categories, to compare lists; nothing is built anew."""
         weights = checked_weights(category_weights)
-        return self._with(replace(self.view, settings=replace(self.view.settings, category_weights=weights)))
+        return self._with(
+            replace(self.view, settings=dataclasses.replace(self.view.settings, category_weights=weights))
+        )
 
     def __len__(self) -> int:
         return self.view.snapshot.piece_count

@@ -9,7 +9,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -84,8 +83,7 @@ def start_credits(day_counts: Mapping[int, int], today: int, half_life_days: flo
     return credits_by_age
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """The shares of somebody's tastes that a list is to keep (Steck 2018).
 
     ``tastes`` says of the keywords of a ``category`` how much each is of what the person likes, in any unit above 0.
@@ -102,8 +100,7 @@ class Calibration:
         return math.floor(100 * self.strength + 0.5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diversity:
+class Diversity(msgspec.Struct, frozen=True, kw_only=True):
     """What a list is to have beside the best: pieces unlike each other, the shares of tastes, few of one keyword.
 
     ``diversity`` of 0 looks at scores alone; with 1 a piece like a listed one loses as much as lies between the best
@@ -111,7 +108,7 @@ class Diversity:
     """
 
     diversity: float = 0.0
-    most: Mapping[str, int] = field(default_factory=dict)
+    most: Mapping[str, int] = msgspec.field(default_factory=dict)
     calibration: Calibration | None = None
 
     def __bool__(self) -> bool:
@@ -128,8 +125,7 @@ class Diversity:
         return math.floor(100 * self.diversity + 0.5)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PieceKeywords:
+class PieceKeywords(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The keywords of ``count`` pieces as pairs, none of which comes twice.
 
     ``owners`` (z,) are the pieces, ascending, ``numbers`` (z,) their keywords as places in ``names``; ``units`` (z,)
@@ -143,16 +139,14 @@ class PieceKeywords:
     units: IntArray
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaCount:
+class QuotaCount(msgspec.Struct, frozen=True, kw_only=True):
     """A quota of a list: so many of the first ``of`` places are for its pieces; ``least`` 0 asks for nothing."""
 
     least: int
     of: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ListOrder:
+class ListOrder(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What lists are arranged from: pieces by their places in the order of the list, which ``units`` (n,) says.
 
     The first ``raised`` come before all others whatever their s; the others descend. ``fixed`` are pieces that stand
@@ -164,7 +158,7 @@ class ListOrder:
     units: IntArray
     raised: int
     keywords: PieceKeywords
-    fixed: Mapping[int, int] = field(default_factory=dict)
+    fixed: Mapping[int, int] = msgspec.field(default_factory=dict)
     quotas: Sequence[QuotaCount] = ()
     counted: IntArray | None = None
     listed: int = 0

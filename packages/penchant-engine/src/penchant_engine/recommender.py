@@ -1,14 +1,16 @@
 """Recommender: what people may like, learned from what they did with the pieces of a catalogue."""
 
 import copy
+import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self, Unpack
 
 import numpy as np
+from msgspec.structs import replace
 
 from penchant_engine.catalogue import (
     Catalogue,
@@ -124,9 +126,9 @@ class Recommender:
         now = max(interactions.latest, catalogue.moment) if now is None else now
         settings = self.settings
         if not self._has_weights:
-            settings = replace(settings, category_weights=catalogue.view.settings.category_weights)
+            settings = dataclasses.replace(settings, category_weights=catalogue.view.settings.category_weights)
         if self._keeps_all:
-            settings = replace(settings, retention_days=max(1, (now - interactions.earliest) // DAY_MS + 1))
+            settings = dataclasses.replace(settings, retention_days=max(1, (now - interactions.earliest) // DAY_MS + 1))
         segment = catalogue.view.snapshot.merged()
         view = replace(catalogue.view, snapshot=Snapshot.of_segment(segment), settings=settings)
         view.snapshot.prepare(settings.category_factors)
@@ -160,7 +162,7 @@ class Recommender:
             return model.fit(self._pieces, source.interactions, moment=source.moment, preferences=source.preferences)
         other = copy.copy(self)
         view = replace(source.view, settings=changed)
-        vars(other).update(settings=changed, _fitted=replace(source, view=view))
+        vars(other).update(settings=changed, _fitted=dataclasses.replace(source, view=view))
         return other
 
     @property
@@ -494,7 +496,7 @@ def _settings_of(settings: RankingSettings, changes: Mapping[str, Any]) -> Ranki
         read[name] = _READERS[name](value)
     if "interaction_weights" in read:
         read["interaction_weights"] = {**settings.interaction_weights, **read["interaction_weights"]}
-    return replace(settings, **read)
+    return dataclasses.replace(settings, **read)
 
 
 def _limits_of(value: Any) -> Mapping[str, int]:

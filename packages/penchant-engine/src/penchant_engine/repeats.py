@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from penchant_engine.model import (
     DAY_MS,
@@ -39,8 +40,7 @@ def piece_values(interactions: Sequence[StoredInteraction], settings: RankingSet
     return {piece_id: math.fsum(values) for piece_id, values in parts.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepeatItem:
+class RepeatItem(msgspec.Struct, frozen=True, kw_only=True):
     """A piece that a person may take up again: its value for the taste, and what speaks for it.
 
     ``began`` tells that the latest Play was not followed by what marks a piece as seen, ``days`` on how many UTC days

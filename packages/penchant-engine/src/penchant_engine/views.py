@@ -1,14 +1,13 @@
 """Views: pieces at one moment, with the settings, lists and knowledge under which they are ranked."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from penchant_engine.errors import UnknownPiece
 from penchant_engine.index import Filter, Snapshot
 from penchant_engine.model import RankingSettings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogueView:
+class CatalogueView(msgspec.Struct, frozen=True, kw_only=True):
     """The pieces of a source at one moment, with what its lists go by.
 
     ``blacklisted`` is the blacklist as a set: the same object while the list stays, so that its rows are looked up
@@ -16,7 +15,7 @@ class CatalogueView:
     """
 
     snapshot: Snapshot
-    settings: RankingSettings = field(default_factory=RankingSettings)
+    settings: RankingSettings = msgspec.field(default_factory=RankingSettings)
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
     blacklisted: frozenset[str] = frozenset()

@@ -1,7 +1,8 @@
 """Records of rows: what lists show, lists that were made, and what was seen of them."""
 
 import enum
-from dataclasses import dataclass
+
+import msgspec
 
 from penchant_engine.model import InteractionType
 
@@ -31,8 +32,7 @@ class PickOrder(enum.StrEnum):
     PERSONAL = "personal"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListIdentity:
+class ListIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """What a list's id says: the list of which placement and variant, for whom, made when.
 
     ``person`` is a keyed hash of the person, empty where the list is for nobody in particular; ``key`` names the list
@@ -48,8 +48,7 @@ class ListIdentity:
     proof: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewImpression:
+class NewImpression(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds.
 
     ``rule`` is `PIN` or `QUOTA` where it stood there by one of the placement.
@@ -62,8 +61,7 @@ class NewImpression:
     rule: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredImpression:
+class StoredImpression(msgspec.Struct, frozen=True, kw_only=True):
     """A piece that a person was shown, and the types of interaction that it led to; times as in `StoredInteraction`."""
 
     placement: str

@@ -18,8 +18,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from penchant.normalizing import normalize
 
@@ -72,8 +73,7 @@ _GREEK = {0x300: None, 0x301: None, 0x342: None, 0x2206: "\u03b4"}
 """Accents of Greek that go, and what some lists have for a delta."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordRule:
+class WordRule(msgspec.Struct, frozen=True, kw_only=True):
     """How pieces get words: from which members, the heading first, how many, and in which language.
 
     ``number`` and ``tables`` are those by which words were made that are stored.

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from penchant_engine.model import DAY_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clock:
+class Clock(msgspec.Struct, frozen=True, kw_only=True):
     """The two clocks of a process.
 
     ``seconds`` counts from 1970 UTC. ``monotonic`` never goes back: by it deadlines pass and what is cached ages.

@@ -27,8 +27,8 @@ All functions take arrays whose last axis is that of the groups, and return one 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -59,8 +59,7 @@ Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedRate:
+class BoundedRate(msgspec.Struct, frozen=True):
     """A number with the interval that has it, at all looks together."""
 
     value: Numbers
@@ -68,8 +67,7 @@ class BoundedRate:
     upper: Numbers
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
+class Arm(msgspec.Struct, frozen=True):
     """What a variant has shown and how much of it succeeded, in each group of people."""
 
     shown: Numbers
@@ -101,8 +99,7 @@ class Arm:
         return _ratio_variance(self.successes, self.shown)
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedArms:
+class BoundedArms(msgspec.Struct, frozen=True):
     """Arms in which nobody has more than a part; ``pieces`` is how many pieces of a person count at most."""
 
     arms: Sequence[Arm]
@@ -171,8 +168,7 @@ def share_interval(own: Numbers, together: Numbers, alpha: float = RATIO_ALPHA) 
     return BoundedRate(lists.rate, np.maximum(0, lists.rate - radius), np.minimum(1, lists.rate + radius))
 
 
-@dataclass(frozen=True, slots=True)
-class ReweightedRate:
+class ReweightedRate(msgspec.Struct, frozen=True):
     """What a rate would be under other weights of the same people, and how much that differs from what it was.
 
     ``people`` is of how many people of equal weight it tells as much.

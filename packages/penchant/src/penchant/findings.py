@@ -11,10 +11,10 @@ import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -204,8 +204,7 @@ EXAMPLES = 50
 """Examples of a finding that are kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlatCategory:
+class FlatCategory(msgspec.Struct, frozen=True, kw_only=True):
     """A category all of whose weights are the same, so that they rank nothing."""
 
     name: str
@@ -213,8 +212,7 @@ class FlatCategory:
     pairs: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategorySpread:
+class CategorySpread(msgspec.Struct, frozen=True, kw_only=True):
     """How a category's keywords are spread over all pieces, of which ``pairs`` are a piece's keyword.
 
     A keyword joins pieces if more than one has it, and not nearly all (`EVERYWHERE`): ``joining`` of the pairs are of
@@ -234,8 +232,7 @@ class CategorySpread:
         return self.joining < LEAST_JOINING * self.pairs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VocabularyFindings:
+class VocabularyFindings(msgspec.Struct, frozen=True, kw_only=True):
     """What was found about a catalogue's keywords; of each finding some examples, and how many there are.
 
     ``complete`` tells that all keywords were looked at.
@@ -437,8 +434,7 @@ def unseen_pieces(snapshot: Snapshot, seen: Collection[str], now: int, limit: in
     return found[:: max(1, -(-len(found) // limit))], len(found)
 
 
-@dataclass(slots=True, kw_only=True)
-class Reach:
+class Reach(msgspec.Struct, kw_only=True):
     """Which pieces some other piece's list leads to, and which lists are poor; a few are looked at a time by `look`.
 
     Of the lists looked at some are ``empty``, and some ``unordered``: all that is in them is equally near.
@@ -453,7 +449,7 @@ class Reach:
     looked_at: int = 0
     empty: int = 0
     unordered: int = 0
-    reached: set[str] = field(default_factory=set)
+    reached: set[str] = msgspec.field(default_factory=set)
     _left: Iterator[str] | None = None
 
     def look(self, count: int) -> bool:

@@ -18,11 +18,11 @@ importing anything, which a hook could not.
 
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pluggy
 
 from penchant.errors import BrokenPackage, InvalidSettings, PenchantError
@@ -51,8 +51,7 @@ AGENTS_PATH = "/-/mcp"
 """Where the setting `mcp` wants tools for agents, whose key may come as a bearer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(msgspec.Struct, frozen=True):
     """An ASGI application of a package, for requests at a path, which begins with ``/-/``, and below it.
 
     One that is ``by_key`` gets posts of JSON at the very path alone: of who sends them key, rate and origin were
@@ -64,8 +63,7 @@ class Mount:
     by_key: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PersonExport:
+class PersonExport(msgspec.Struct, frozen=True):
     """What a package adds to the export of a person: the ``members`` of a record, which ``read`` makes of one.
 
     The number that it is given, if any, is how many entries of a kind are asked for, the newest.

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
+import msgspec
+
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
 from penchant_engine.attributes import Attribute, AttributeFilter, steps_of
 from penchant_engine.computed import computed
@@ -30,16 +32,14 @@ MAX_LIST_LENGTH = 10_000
 """Ids on a whitelist or blacklist (interface, section 7)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PieceLimits:
+class PieceLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How large a submitted piece may be: ``keywords`` of all its categories, and its bytes as JSON, as it came."""
 
     keywords: int = 10_000
     piece_bytes: int = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EncodedPiece:
+class EncodedPiece(msgspec.Struct, frozen=True, kw_only=True):
     """A piece as it is stored: its id, the bytes of the JSON object that reads return, and what is kept of words."""
 
     id: str
@@ -70,8 +70,7 @@ class ListKind(enum.Enum):
     BLACKLIST = "blacklist"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListChange:
+class ListChange(msgspec.Struct, frozen=True, kw_only=True):
     """What an edit of a list adds, each id with the one before which it stands (`None`: the end), and what it removes.
 
     Of two edits from one list each is right whatever the other adds and removes.
@@ -189,8 +188,7 @@ BROUGHT_FEATURES = frozenset({Feature.PLACEMENTS})
 """Features of what packages bring: where none does, no plan has them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A plan: the features and limits of its keys. A limit of ``None`` is no limit."""
 
     name: str

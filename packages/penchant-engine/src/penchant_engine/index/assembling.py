@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +24,7 @@ MIN_COLUMN = 64
 """Fewer postings than this are added up as fast one by one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SegmentColumns:
+class SegmentColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What `assemble` starts from; pieces ascend by id, and the terms of each piece ascend."""
 
     ids: Strings

@@ -10,9 +10,9 @@ how many others are ahead of it, and where and when it may be shown.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -24,8 +24,7 @@ from penchant_engine.index.queries import PartQuery, Scan
 from penchant_engine.index.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Availability:
+class Availability(msgspec.Struct, frozen=True, kw_only=True):
     """Where and when a piece may be shown: its catalogs, ascending, and its window in ms since 1970 UTC."""
 
     catalogs: tuple[str, ...]
@@ -105,8 +104,7 @@ Find = Callable[[Filter], list[tuple[int, str]]]
 """Finds the best pieces that a filter lets through: keys, ascending, and ids; ties by id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Booster:
+class Booster(msgspec.Struct, frozen=True):
     """The boosts of a list of pieces of a snapshot, with keys of ``zero`` - s; without any it changes nothing."""
 
     boosts: tuple[Boost, ...]

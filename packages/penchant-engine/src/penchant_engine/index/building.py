@@ -7,10 +7,11 @@ give the same arrays whatever was merged before, as `penchant.live.checking` rel
 import itertools
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from penchant_engine.index.arrays import run_places, starts_of
@@ -41,8 +42,7 @@ def merge_rows(lists: Sequence[RowLists], moved: Iterable[IntArray]) -> RowLists
     return RowLists(names, starts_of(np.bincount(numbers, minlength=len(names))), rows[staying])
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PieceColumns:
+class PieceColumns(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Pieces as columns, in any order, and the terms of each in any order.
 
     ``counts`` cuts ``piece_terms``, numbers of terms, and ``piece_weights`` into pieces. ``filters_of`` numbers each

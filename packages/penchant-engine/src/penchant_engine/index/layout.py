@@ -3,9 +3,9 @@
 Plain values: no numba here, which only the compiler of kernels loads.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -150,8 +150,7 @@ class Taste(NamedTuple):
     mean_norm: float
 
 
-@dataclass(slots=True, eq=False)
-class ProfileDots:
+class ProfileDots(msgspec.Struct, eq=False):
     """Dot products of all pieces of a segment with a taste, (n_pieces,), once they are known: before, room for them."""
 
     values: FloatArray

@@ -7,7 +7,6 @@ choice itself is arithmetic (`penchant_engine.ranking.arranged`).
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -41,16 +40,14 @@ CANDIDATE_LOOKS, SEARCHED_AT_ONCE = 5, 250
 """What a candidate takes that is chosen from anew, in looks, and how many pieces a search goes through in one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Displacement:
+class Displacement(msgspec.Struct, frozen=True):
     """The rule, a pin or a quota, that has put a piece where it is, and what would stand there without it."""
 
     rule: str
     displaced: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class UnmetDemand:
+class UnmetDemand(msgspec.Struct, frozen=True):
     """A pin or a quota, by its pointer in the rules, that could not be met, and the code of the reason."""
 
     rule: str

@@ -1,10 +1,9 @@
 """Hurdles: what keeps a piece out of every list of its kind, and the one change that removes each."""
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from penchant_engine.attributes import (
@@ -25,8 +24,7 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """The UTC days that can be written as YYYY-MM-DD: of the years 1 to 9999."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
+class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     """A change of the request or of what is stored: its JSON, and the view and query that it leads to."""
 
     remedy: Mapping[str, Any]
@@ -34,8 +32,7 @@ class Remedy:
     query: ListRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExclusionReason:
+class ExclusionReason(msgspec.Struct, frozen=True, kw_only=True):
     """A reason why a piece is not shown, by its stable code; ``change`` returns what takes it away, if anything can."""
 
     code: str
@@ -106,7 +103,7 @@ def _in_words(clause: Clause) -> str:
 def _without(view: CatalogueView, piece_id: str) -> CatalogueView:
     """Return the view as it would be without a piece on the blacklist."""
     blacklist = tuple(each for each in view.blacklist if each != piece_id)
-    return dataclasses.replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
+    return msgspec.structs.replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
 
 
 def _outside(view: CatalogueView, query: ListRequest, offer: Availability) -> ExclusionReason:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import filterfalse, repeat
 from operator import attrgetter, itemgetter
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -218,7 +219,7 @@ class PersonalRanking(ListRanking):
         if unhidden and person.hidden:
             parts = zip(self.view.snapshot.parts, person.hidden, strict=True)
             hidden = tuple(np.setdiff1d(rows, rows_of(part.segment, unhidden)) for part, rows in parts)
-            person = dataclasses.replace(person, hidden=hidden)
+            person = msgspec.structs.replace(person, hidden=hidden)
         return person.left_out(with_seen=self._includes_seen)
 
     @computed
@@ -311,7 +312,7 @@ class PersonalRanking(ListRanking):
         others = {name: number for name, number in most.items() if name != category}
         change = Remedy(
             remedy={"remove": "maxPerValue", "category": category},
-            view=dataclasses.replace(view, settings=dataclasses.replace(view.settings, max_per_value=others)),
+            view=msgspec.structs.replace(view, settings=dataclasses.replace(view.settings, max_per_value=others)),
             query=request,
         )
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -12,8 +11,7 @@ from penchant_engine.attributes import AttributeFilter, Boost
 from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, Basis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(msgspec.Struct, frozen=True, kw_only=True):
     """A piece that is to stand at a position of a list, from 1, from a moment until before another one.
 
     Moments are in ms since 1970 UTC, ``None`` for ever. ``number`` is its place among the pins of its list.
@@ -30,8 +28,7 @@ class Pin:
         return (self.begins is None or self.begins <= moment) and (self.ends is None or moment < self.ends)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
+class Quota(msgspec.Struct, frozen=True, kw_only=True):
     """So many pieces at least that a filter holds for are to be among the first ``of`` of a list."""
 
     matching: AttributeFilter
@@ -39,8 +36,7 @@ class Quota:
     of: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListDemands:
+class ListDemands(msgspec.Struct, frozen=True, kw_only=True):
     """What a list is to have beside the best: pins, quotas, and ``most`` pieces with a keyword of some categories.
 
     No list of the interface has any but rows of pages. Recommendations take ``most`` from the settings.

@@ -1,7 +1,8 @@
 """PieceRank: where any piece stands in a list, and what keeps it out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from penchant_engine.errors import UnknownPiece
 from penchant_engine.index.boosting import availability_of
@@ -11,8 +12,7 @@ from penchant_engine.lists.reasons import Reasons
 from penchant_engine.model import MAX_TAKE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListPosition:
+class ListPosition(msgspec.Struct, frozen=True, kw_only=True):
     """The standing of a piece in a list; ``position`` counts from 1, ``None`` where exclusions keep it out."""
 
     exclusions: Sequence[ExclusionReason]

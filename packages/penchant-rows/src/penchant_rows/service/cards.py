@@ -10,10 +10,10 @@ are over they change only with the catalogue and with what is liked by now.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple, Self
 
+import msgspec
 import numpy as np
 
 from penchant.clock import SYSTEM_CLOCK, Clock
@@ -65,8 +65,7 @@ _TOLD_TYPES = (AttributeType.KEYWORD, AttributeType.KEYWORDS, AttributeType.BOOL
 DIGITS = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeekFigures:
+class WeekFigures(msgspec.Struct, frozen=True, kw_only=True):
     """What a row showed in a week, the days counted from 1970; figures are ``None`` where there is nothing to tell."""
 
     first_day: int
@@ -81,8 +80,7 @@ class WeekFigures:
     shares: Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardFigures:
+class CardFigures(msgspec.Struct, frozen=True, kw_only=True):
     """Since when there is a row, by its oldest version that is kept, when it changed, and its weeks, newest first."""
 
     placement: PlacementInForce

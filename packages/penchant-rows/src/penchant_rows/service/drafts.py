@@ -5,12 +5,14 @@ of the routes that make such a change. What was read for that is named in the co
 where any of it is another by then (`storage.drafts`).
 """
 
+import dataclasses
 import functools
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.enrichment import rule_of
@@ -195,7 +197,9 @@ class Drafts:
             raise _over()
         row = await self.get(access, source, name)
         self._require(access, self.edits_of(row))
-        act = replace(_act(access, source, name, step="schedule", states=_PUBLISHABLE), revision=row.revision)
+        act = dataclasses.replace(
+            _act(access, source, name, step="schedule", states=_PUBLISHABLE), revision=row.revision
+        )
         return await self._move(_seen(act, revision), "scheduled", at, grant=_step_grant(access.grant))
 
     async def publish(
@@ -274,7 +278,7 @@ class Drafts:
             self._row_metrics.drafts_due.labels("failed").inc()
             logger.warning("a scheduled draft was not published: %s", error.code)
             note = f"{error.code}: {error.detail}"
-            await self._database.change(_moving(replace(act, step="fail", note=note), "draft"))
+            await self._database.change(_moving(dataclasses.replace(act, step="fail", note=note), "draft"))
 
     async def _scheduler(self, due: DueDraft) -> Access:
         """Return what whoever scheduled a draft may do by now.
@@ -322,7 +326,7 @@ class Drafts:
             else:
                 make = functools.partial(self._publishing, act, basis, edits, view)
                 command = await self._database.in_thread(make)
-                command = replace(command, force=force, max_pieces=access.plan.pieces_per_source)
+                command = dataclasses.replace(command, force=force, max_pieces=access.plan.pieces_per_source)
             try:
                 outcome = await self._words.submit(command)
             except DraftChanged:
@@ -340,7 +344,7 @@ class Drafts:
         current = decode_stored_settings(basis.settings)
         self._check(edits, current, view)
         in_force = [read_row(row) for row in basis.placements]
-        settings = None if edits.settings is None else replace(edits.settings, unread=current.unread)
+        settings = None if edits.settings is None else dataclasses.replace(edits.settings, unread=current.unread)
         return PublishDraft(
             **_shared(act, basis),
             settings=None if settings is None else encode_settings(settings),
@@ -412,7 +416,7 @@ def _act(access: Access, source: str, name: str, *, step: str, states: frozenset
 
 def _seen(act: DraftAct[Any], revision: str | None) -> DraftAct[Any]:
     """Return an act of somebody who has seen a revision, where they name one."""
-    return act if revision is None else replace(act, revision=parse_revision(revision), names_revision=True)
+    return act if revision is None else dataclasses.replace(act, revision=parse_revision(revision), names_revision=True)
 
 
 def _moving(act: DraftAct[Any], state: str, due_at: int | None = None, grant: StepGrant | None = None) -> MoveDraft:

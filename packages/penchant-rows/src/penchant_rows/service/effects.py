@@ -5,14 +5,17 @@ What would take reading all pieces anew (words, the vocabulary, attributes) is l
 """
 
 import asyncio
+import dataclasses
 import functools
 import itertools
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.enrichment import read_anew, read_as
 from penchant.errors import Fault, InvalidInput, PreviewTooLarge, TooFewPieces, UnknownPiece
@@ -53,8 +56,7 @@ Made = TypeVar("Made")
 Subject = TypeVar("Subject")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectSubject:
+class EffectSubject(msgspec.Struct, frozen=True, kw_only=True):
     """Whose lists an effect shows, and how long; of ``active`` people, and how long all pieces are looked at."""
 
     users: Sequence[str]
@@ -123,7 +125,7 @@ class DraftEffects:
                 sides = await self._previews.sides(view, after, with_people=with_people)
             except PreviewTooLarge:
                 # Which interactions count stays as it is: these would have to be counted anew.
-                kept = replace(
+                kept = dataclasses.replace(
                     after.settings,
                     interaction_weights=view.settings.interaction_weights,
                     retention_days=view.settings.retention_days,

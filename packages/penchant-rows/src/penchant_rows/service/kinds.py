@@ -1,7 +1,6 @@
 """Kinds of lists that placements show: those of the service and of packages, and those of several lists about seeds."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -122,8 +121,7 @@ SeedRows = Callable[[RowInputs, ListWish, ListRequest], Awaitable[Iterator[Seede
 """Makes the rows that a placement could show somebody, the most fitting first, of at least `LEAST_SHOWN` entries."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeededKind:
+class SeededKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of which a page shows several lists, each about something else that a person likes."""
 
     rows: SeedRows

@@ -14,11 +14,11 @@ Previews of placements: lists of chosen people as they are, and as they would be
 """
 
 import asyncio
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
@@ -413,7 +413,7 @@ def under_rules(view: View, rules: ListRules) -> View:
     settings = rules.settings(view.settings)
     if settings is view.settings and rules.whitelist is None and rules.blacklist is None:
         return view
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         view,
         settings=settings,
         overridden=view.source_settings,

@@ -4,8 +4,9 @@ import asyncio
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.findings import EXAMPLES, unseen_pieces
@@ -37,8 +38,7 @@ MAX_OPENERS = 3
 _PLAYED = (InteractionType.PLAY.code, InteractionType.WATCH.code)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenFigures:
+class SeenFigures(msgspec.Struct, frozen=True, kw_only=True):
     """What rows showed in the latest days, by piece, since a moment, and what of the catalogue none of them did.
 
     Of the pieces that may be shown now ``unseen_count`` were not, some of them ``unseen``; hidden ones are not meant.

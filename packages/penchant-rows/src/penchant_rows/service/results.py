@@ -10,7 +10,6 @@ are counted on the day on which their piece was shown, so that the last days may
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 import msgspec
@@ -97,8 +96,7 @@ class VariantTally:
         return [(day, count, succeeded[day]) for day, count in shown.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementArms:
+class PlacementArms(msgspec.Struct, frozen=True):
     """The arms of variants by name; ``kept`` are the stages that count, ``pieces`` what counts of a person at most."""
 
     by_name: Mapping[str, Arm]
@@ -192,8 +190,7 @@ _EPOCH = date(1970, 1, 1)
 _decode_stops = msgspec.json.Decoder(dict[str, VariantStop]).decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultsRequest:
+class ResultsRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which results are wanted: of which UTC days, counted from 1970, counting which type as a success, against what.
 
     Without a first day they begin with that of the version in force; without a type all that speak for a piece count.

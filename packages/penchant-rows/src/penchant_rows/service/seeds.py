@@ -7,10 +7,10 @@ hash of day, person and seed are chosen, and stand in the order of the seeds.
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from penchant.live.views import View
@@ -34,8 +34,7 @@ CHOSEN_FROM = 3
 RowRanking = SimilarRanking | PersonalRanking
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SeededRow:
+class SeededRow(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A row that a page could show: what it is about, which ``mark`` says as one text, and since when.
 
     ``rank`` ranks it without some more pieces; ``has_enough`` tells that it is known to be long enough. ``series`` are
@@ -50,8 +49,7 @@ class SeededRow:
     has_enough: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedInputs:
+class SeedInputs(msgspec.Struct, frozen=True, kw_only=True):
     """What rows about pieces that a person likes are made from, at a moment."""
 
     view: View

@@ -16,11 +16,11 @@ variant than before. From shares alone, without what was before, this cannot be 
 import bisect
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from penchant.errors import invalid_parameter
 from penchant.live.database import AsyncStorage
@@ -113,8 +113,7 @@ MEMORY_BYTES = 8 * 1024 * 1024
 _decode_runs = msgspec.json.Decoder(list[BucketRun]).decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementInForce:
+class PlacementInForce(msgspec.Struct, frozen=True, kw_only=True):
     """A version of a placement, and which people its variants are for."""
 
     name: str

@@ -1,7 +1,8 @@
 """What rows need of the service: placements, their lists and results, and drafts, wired together once a process."""
 
-from dataclasses import dataclass
 from typing import Protocol, Self
+
+import msgspec
 
 from penchant.hooks import PersonExport
 from penchant.live.background import BackgroundTask
@@ -21,8 +22,7 @@ from penchant_rows.service.versions import Placements
 from penchant_rows.wire.answers import ExportedImpression, PersonImpressions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowServices:
+class RowServices(msgspec.Struct, frozen=True, kw_only=True):
     """The use cases of placements, impressions and drafts; ``services.of(RowServices)`` has those of a process."""
 
     placements: Placements

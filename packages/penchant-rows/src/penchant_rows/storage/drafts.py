@@ -96,8 +96,7 @@ class DraftStep(NamedTuple):
     grant: StepGrant | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftRow:
+class DraftRow(msgspec.Struct, frozen=True, kw_only=True):
     """A draft as it is stored: ``writers`` are all who wrote it since it was published, ``steps`` the newest last.
 
     ``actor`` wrote it last, at ``changed_at``, as this ``revision``. A listing leaves ``body`` empty.
@@ -128,8 +127,7 @@ class ReplacedState(msgspec.Struct, frozen=True, kw_only=True):
     marks: dict[str, bytes] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftBasis:
+class DraftBasis(msgspec.Struct, frozen=True, kw_only=True):
     """What publishing a draft, or undoing that, goes by, all read in one transaction."""
 
     draft: DraftRow
@@ -155,8 +153,7 @@ class DraftChange(NamedTuple):
     draft: DraftRow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftPublication:
+class DraftPublication(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a publication: the source's content version.
 
     ``pending`` tells that words of pieces are to be worked out before settings are in force as a whole; ``lists`` are

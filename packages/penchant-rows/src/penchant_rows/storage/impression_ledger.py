@@ -12,9 +12,11 @@ A person has a part in a placement, bounded by lists a day; so have the lists fo
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Connection, Select, Table, and_, bindparam, case, delete, or_, select, update
 
 from penchant.storage import statements
@@ -228,8 +230,7 @@ def made_at_of(list_key: bytes) -> int:
     return int.from_bytes(list_key[:_MOMENT_BYTES], "big") * 1000
 
 
-@dataclass(slots=True)
-class Impression:
+class Impression(msgspec.Struct):
     """A row of impressions; the flags say how it differs from what is stored."""
 
     placement: str
@@ -249,8 +250,7 @@ class Impression:
     is_changed: bool = False
 
 
-@dataclass(slots=True)
-class _PersonPart:
+class _PersonPart(msgspec.Struct):
     """How much a person has been shown in a placement (`penchant.storage.schema.placement_people`)."""
 
     version: int = 0
@@ -487,7 +487,7 @@ class ImpressionLedger:
     def _to_part_row(self, key: tuple[bytes, str]) -> dict[str, Any]:
         person, placement = key
         own = {"source_id": self._source, "incarnation": self._incarnation, "person": person, "placement": placement}
-        return own | asdict(self._parts[key])
+        return own | msgspec.structs.asdict(self._parts[key])
 
     def _day_rows(self, days: Iterable[tuple[str, str, str, int]]) -> list[dict[str, Any]]:
         """Return the rows that widen the days on which pieces were shown, in the order of their keys."""
@@ -505,7 +505,7 @@ class ImpressionLedger:
         ]
 
 
-_STORED = tuple(each.name for each in fields(Impression) if each.name in impressions.columns)
+_STORED = tuple(each.name for each in msgspec.structs.fields(Impression) if each.name in impressions.columns)
 """The columns that an `Impression` has as they are."""
 # Made once: every commit of interactions runs it.
 _ANY = (

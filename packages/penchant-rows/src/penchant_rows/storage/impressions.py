@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import ColumnElement, Select, and_, case, func, select
 
 from penchant.storage.databases.opening import Transactions
@@ -23,8 +23,7 @@ STREAMED_ROWS = 5_000
 """Impressions of everybody that are in memory at a time: a megabyte or two."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementCounts:
+class PlacementCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The counts of a placement over some days; ``pieces`` is how many different ones each variant has shown.
 
     A piece counts there whose days, from the first to the last on which it was shown, meet the days that are counted.
@@ -54,8 +53,7 @@ class ShownCount(NamedTuple):
     played: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCounts:
+class ShownCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What lists that were made from a moment on showed, by piece; ``since`` is a later one where all is too much."""
 
     since: int

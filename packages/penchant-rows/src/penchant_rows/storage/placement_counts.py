@@ -19,11 +19,12 @@ as reported by keys of servers.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 from sqlalchemy import Connection, select, tuple_
 
 from penchant.storage import statements
@@ -86,8 +87,7 @@ def stage_of(pieces: int) -> int:
     return min((pieces // FIRST_STAGE_PIECES).bit_length(), STAGES - 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountsTable:
+class CountsTable(msgspec.Struct, frozen=True, eq=False):
     """Counts of a placement: a row for each variant, day, kind and part, by position and by group of people.
 
     A part is a stage, as reported by pages (with browser keys) alone or not.
@@ -103,7 +103,7 @@ class CountsTable:
 
     def only(self, rows: npt.NDArray[np.bool_]) -> "CountsTable":
         """Return some of the rows."""
-        return CountsTable(*(getattr(self, column.name)[rows] for column in fields(self)))
+        return CountsTable(*(getattr(self, column.name)[rows] for column in msgspec.structs.fields(self)))
 
     @property
     def pinned(self) -> "CountsTable":

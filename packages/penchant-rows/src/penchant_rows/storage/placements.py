@@ -1,7 +1,7 @@
 """Placements as they are stored: which are in force, their versions, how they come and go."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -14,8 +14,7 @@ from penchant_rows.errors import PlacementChanged, TooManyPlacements
 from penchant_rows.storage.tables import placement_versions, placements
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementRow:
+class PlacementRow(msgspec.Struct, frozen=True, kw_only=True):
     """A version of a placement: when it was stored, by which key, and what; ``body`` and ``assignment`` are JSON.
 
     ``draft`` names the draft that it came with, if it did; ``stops`` is JSON by variant, `None` while none is stopped.
@@ -40,7 +39,7 @@ class PlacementEdit(NamedTuple):
     draft: str | None = None
 
 
-_COLUMNS = tuple(placement_versions.c[each.name] for each in fields(PlacementRow))
+_COLUMNS = tuple(placement_versions.c[each.name] for each in msgspec.structs.fields(PlacementRow))
 
 _decode_stops = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 

@@ -1,11 +1,11 @@
 """Edits of a draft: each member as its own route takes it, checked by the very reader of that route."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from penchant.errors import BodyTooLarge, InvalidInput, TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, EncodedPiece, Feature, ListChange, ListKind, PieceLimits, SourceSettings
@@ -69,8 +69,7 @@ Part = TypeVar("Part")
 _split = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftEdits:
+class DraftEdits(msgspec.Struct, frozen=True, kw_only=True):
     """What a draft says and edits; ``None`` of a placement removes it, other members of ``None`` are not edited.
 
     ``changes`` are what lists had added and removed when the draft was stored; one whose order it changes has none.
@@ -81,7 +80,7 @@ class DraftEdits:
     placements: Mapping[str, PlacementSpec | None] | None = None
     settings: SourceSettings | None = None
     lists: Mapping[ListKind, tuple[str, ...]]
-    changes: Mapping[ListKind, ListChange] = field(default_factory=dict)
+    changes: Mapping[ListKind, ListChange] = msgspec.field(default_factory=dict)
     content: tuple[EncodedPiece, ...] | None = None
 
     @property
@@ -252,8 +251,7 @@ def encode_edits(edits: DraftEdits) -> bytes:
     return encode({key: value for key, value in members.items() if value is not None})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportedDraft:
+class ExportedDraft(msgspec.Struct, frozen=True, kw_only=True):
     """A draft that waits, with its name."""
 
     name: str

@@ -224,8 +224,7 @@ _TEXT = text(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ListUse:
+class ListUse(msgspec.Struct, frozen=True):
     """The kinds of list which take account of a member; those without this note are for all."""
 
     kinds: frozenset[PlacementKind]
@@ -483,8 +482,7 @@ class ListRules:
         return {self.kind} if self.fallback is None else {self.kind, self.fallback}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
     """A variant of a placement; ``share`` is how many of `BUCKETS` parts of all people see it."""
 
     name: str

@@ -4,11 +4,11 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+import msgspec
 
 from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
 
@@ -19,8 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataLocation:
+class DataLocation(msgspec.Struct, frozen=True, kw_only=True):
     """Which data a command works on, as `data_options` say it."""
 
     data: str | None

@@ -18,7 +18,6 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -69,8 +68,7 @@ T = TypeVar("T", bound=ArrayRecord)
 Read = TypeVar("Read")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileKind(Generic[T]):
+class FileKind(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """A kind of file: what it is called in the log, how its names end, how it begins, and what its arrays make.
 
     ``format`` is raised whenever the arrays or their meaning change; files of another format are built anew.
@@ -96,8 +94,7 @@ class _Header(msgspec.Struct, frozen=True):
     arrays: tuple[_Array, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedFile:
+class PublishedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that is there; whether it is sound shows when it is read."""
 
     stamp: Stamp

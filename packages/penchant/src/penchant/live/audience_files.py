@@ -4,10 +4,10 @@ Both are counted from the interactions up to a version, which is that of their s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -111,8 +111,7 @@ class WeightsOrigin(NamedTuple):
         return oldest_day == self.oldest_day or self.first_day >= oldest_day
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class StoredWeights:
+class StoredWeights(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Weights, and what they were made from."""
 
     weights: ItemItemModel

@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from penchant.live.election import Election
 from penchant.telemetry import Metrics, log_failure
@@ -12,8 +13,7 @@ ELECTION_INTERVAL_S = 10.0
 """How often the other processes look whether a task that only one of them does needs a new one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundTask:
+class BackgroundTask(msgspec.Struct, frozen=True, kw_only=True):
     """Work that is done again and again, ``interval_s`` after its last end; ``elected``: in the winner's process alone.
 
     ``name`` is what failures and the time that it takes are counted under.

@@ -16,9 +16,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from penchant.errors import UnknownSource
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
@@ -313,8 +314,7 @@ def _look(builder: FileBuilder[Any], election: Election, metrics: Metrics) -> in
     return 0
 
 
-@dataclass(slots=True)
-class _Pace:
+class _Pace(msgspec.Struct):
     """When a source moved last, and until when its file is left alone: moments of the monotonic clock."""
 
     version: int = -1

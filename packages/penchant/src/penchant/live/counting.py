@@ -14,7 +14,9 @@ once the source rests, after an erasure, and when days have passed out of it (`i
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.errors import PreviewTooLarge
 from penchant.live.array_files import PublishedFile
@@ -78,8 +80,7 @@ def is_likes_file_due(head: SourceHead, version: int, days: KeptDays, oldest_day
     return behind >= max(LEAST_INTERACTIONS, share)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MappedLikes:
+class MappedLikes(msgspec.Struct, frozen=True, kw_only=True):
     """Likes out of a file, mapped, and the version of the interactions that they are of."""
 
     likes: Likes
@@ -154,8 +155,7 @@ class StoredLikes:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AudienceRequest:
+class AudienceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for an audience: of which source, under which settings, on which UTC day."""
 
     head: SourceHead
@@ -173,8 +173,7 @@ class AudienceRequest:
         return (own.interaction_weights, own.retention_days) == (settings.interaction_weights, settings.retention_days)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AudienceCount:
+class AudienceCount(msgspec.Struct, frozen=True, kw_only=True):
     """What was counted of a source, from which a later count goes on.
 
     It took ``took_s`` of a core. ``stored`` is the file that it started from, unless its base was made anew since.
@@ -206,8 +205,7 @@ class AudienceCount:
         return self.cursor.version >= needed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _UncountedTally:
+class _UncountedTally(msgspec.Struct, frozen=True, kw_only=True):
     """A tally that was brought up to date, from a file or the last count; the work began at a moment of this thread."""
 
     tally: Tally

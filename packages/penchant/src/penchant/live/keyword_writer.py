@@ -10,9 +10,12 @@ differently meanwhile, it says by which, and the words are worked out once more.
 
 import asyncio
 import contextlib
+import dataclasses
 import threading
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.enrichment import absent_of, encode_keywords, is_outdated, rule_of
 from penchant.errors import Overloaded, PenchantError
@@ -58,8 +61,7 @@ def replace_settings(
     )
 
 
-@dataclass(slots=True)
-class KeywordCursor:
+class KeywordCursor(msgspec.Struct):
     """How far the pieces of a source have been gone through, by which rule."""
 
     wanted: bytes = b""
@@ -86,7 +88,7 @@ class KeywordWriter:
         changed: Any = {"rules": rules}
         if rules != NO_KEYWORDS:
             changed["pieces"] = [replace(each, words=encode_keywords(each.body, rules)) for each in storing.pieces]
-        prepared: PiecesCommand = replace(storing, **changed)
+        prepared: PiecesCommand = dataclasses.replace(storing, **changed)
         return prepared
 
     def learn(self, command: SourceCommand[Any], changed: KeywordRulesChanged) -> None:

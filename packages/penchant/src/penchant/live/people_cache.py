@@ -14,8 +14,9 @@ up to date, whoever of them asks. One person over time:
 import asyncio
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from weakref import ReferenceType, WeakKeyDictionary, ref
+
+import msgspec
 
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
@@ -49,8 +50,7 @@ def _key_of(number: int, user_id: str) -> _Key:
     return number, user_key(number, user_id)
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class _RememberedPerson:
+class _RememberedPerson(msgspec.Struct, kw_only=True, eq=False):
     """A person's interactions, as of a source's version of content on a UTC day, and the figures once they are made.
 
     Any change of the content ends it: it may be one of the settings, after which interactions can be gone for good.
@@ -97,22 +97,20 @@ class _RememberedPerson:
         return self.figures if is_same else None
 
 
-@dataclass(slots=True, eq=False)
-class _SourceFollowing:
+class _SourceFollowing(msgspec.Struct, eq=False):
     """How far the interactions of a source, by account and name, are followed: up to a version of one history of it."""
 
     name: tuple[int, str]
     history: tuple[int, int]
     version: int
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
 
-@dataclass(slots=True, eq=False)
-class _PersonReading:
+class _PersonReading(msgspec.Struct, eq=False):
     """A person who is being read; what the feed brings meanwhile, and whether an erasure or a jump makes it void."""
 
     key: _Key
-    recorded: list[InteractionChange] = field(default_factory=list)
+    recorded: list[InteractionChange] = msgspec.field(default_factory=list)
     is_void: bool = False
 
 

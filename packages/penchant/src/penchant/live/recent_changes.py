@@ -5,7 +5,8 @@ what is remembered here. For the event loop only; what it remembers changes no a
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from penchant.live.database import AsyncStorage
 from penchant.storage import InteractionChange, RecordedChanges, SourceHead
@@ -17,8 +18,7 @@ MAX_SOURCES = 100
 """Sources that are remembered: those that were read last, some megabytes at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReadChanges:
+class _ReadChanges(msgspec.Struct, frozen=True, kw_only=True):
     """The interactions of a history of a source after a version, up to another: all that there are."""
 
     history: tuple[int, int]

@@ -3,8 +3,9 @@
 The builder makes them; followers start from the newest one of a source.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from penchant.live.array_files import ArrayFiles, FileKind, PublishedFile
 from penchant.live.election import Election
@@ -39,8 +40,7 @@ ADOPTED_CHANGES = 1_000
 """Changes after which a follower looks whether the builder has published a newer file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotBase:
+class SnapshotBase(msgspec.Struct, frozen=True, kw_only=True):
     """A snapshot out of a segment file, and the version that it is of."""
 
     snapshot: Snapshot

@@ -14,8 +14,9 @@ compared, not names, after each wait.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from penchant.live.audience_files import StoredWeights
 from penchant.live.counting import AudienceCount
@@ -43,8 +44,7 @@ class _Charge(NamedTuple):
 _EMPTY = _Charge()
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class CachedSource:
+class CachedSource(msgspec.Struct, kw_only=True, eq=False):
     """A source in the cache, with its locks: a task that waits for one may find the source let go when it gets it.
 
     ``audience`` is the last one, of ``count`` and of the weights ``weighed``; of a ``settled`` head and day it has all.
@@ -56,7 +56,7 @@ class CachedSource:
     name: SourceName
     view: View | None = None
     count: AudienceCount | None = None
-    weights: SourceWeights = field(default_factory=SourceWeights)
+    weights: SourceWeights = msgspec.field(default_factory=SourceWeights)
     weighed: StoredWeights | None = None
     audience: Audience | None = None
     settled: tuple[SourceHead, int] | None = None
@@ -64,8 +64,8 @@ class CachedSource:
     confirmed: SourceHead | None = None
     confirmed_at: float = 0.0
     checked_at: float = 0.0
-    following: asyncio.Lock = field(default_factory=asyncio.Lock)
-    counting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    following: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    counting: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     charge: _Charge = _EMPTY
 
     @property

@@ -15,7 +15,9 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.errors import IndexNotReady, NotYetVisible, PenchantError, StorageUnavailable, UnknownSource
 from penchant.live.audience_follower import AudienceFollower
@@ -46,8 +48,7 @@ CHECKED_TOGETHER = 500
 """Sources that are looked up in a turn: all of a full cache in two minutes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewLimits:
+class ViewLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long reads wait for a version and go on without the database, and the memory of all views (0: any)."""
 
     min_version_timeout_s: float
@@ -268,7 +269,7 @@ class Views:
             return await self.view(account_id, source, min_version=min_version)
         # Interactions change nothing in a view, so the same pieces go on under the newer head.
         if own.interactions_version < head.interactions_version and own.version == head.version and view.is_of(head):
-            view = cached.view = view.under(head)
+            view = cached.view = replace(view, head=head)
         return view
 
     async def audience(self, view: View, today: int, *, min_version: int = 0) -> Audience:
@@ -285,7 +286,7 @@ class Views:
         while min_version > view.head.interactions_version and not view.stale:
             # Another node may still commit it.
             head = await self.head(view.head.account_id, view.head.name)
-            view = view.under(view.head._replace(interactions_version=head.interactions_version))
+            view = replace(view, head=view.head._replace(interactions_version=head.interactions_version))
             # The follower says that it is not yet visible, if its weights have not got so far either.
             if self._monotonic() >= deadline:
                 break

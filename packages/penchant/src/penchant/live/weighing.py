@@ -22,7 +22,8 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from penchant.errors import NotYetVisible, UnknownSource
 from penchant.live.audience_files import StoredWeights, WeightsFiles, WeightsOrigin
@@ -58,8 +59,7 @@ Make = Callable[[], Awaitable[tuple[StoredWeights | None, int]]]
 """Makes weights, and returns them with the version of the interactions that they are of; `None` while it cannot."""
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class SourceWeights:
+class SourceWeights(msgspec.Struct, kw_only=True, eq=False):
     """The last weights of a source; ``version`` is that of the interactions, 0 before the first ones.
 
     ``confirmed_at`` is when they were known last to be current, ``free_at`` from when on the next ones may be made:

@@ -1,7 +1,8 @@
 """Use cases: what a caller may do, decided here and carried out by storage, live views and the index."""
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
+
+import msgspec
 
 from penchant.clock import Clock
 from penchant.live.admission import Admission
@@ -28,8 +29,7 @@ class Extension(Protocol):
 Brought = TypeVar("Brought", bound=Extension)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class Services(msgspec.Struct, frozen=True, kw_only=True):
     """What most handlers use, wired together once; `of` has all that is made of it, ours and that of packages."""
 
     current: CurrentSettings
@@ -43,7 +43,7 @@ class Services:
     content: Content
     people: People
     lists: Lists
-    _extensions: dict[type[Any], Any] = field(default_factory=dict)
+    _extensions: dict[type[Any], Any] = msgspec.field(default_factory=dict)
 
     def of(self, kind: type[Brought]) -> Brought:
         """Return the use cases of this kind; those of a process are the same each time."""

@@ -13,9 +13,12 @@ import hmac
 import secrets
 import string
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import (
@@ -137,8 +140,7 @@ AcceptedKey: TypeAlias = tuple[float, Access]
 """When a key was looked up, and what it grants."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateState:
+class RateState(msgspec.Struct, frozen=True, kw_only=True):
     """Where a key, or an address with it, stands in the current second, for the RateLimit headers."""
 
     policy: str = "key"
@@ -457,8 +459,7 @@ _ID_BYTES = 32
 _PROOF = b"penchant form "
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """A role that a group has with an account, which is "" for admins, and the plan by which that is served there."""
 
     account: str
@@ -472,8 +473,7 @@ class Grant:
         return hashlib.blake2b(self.account.encode(), digest_size=12).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(msgspec.Struct, frozen=True, kw_only=True):
     """A browser that is signed in: who it is, the id that it has, and the proof that its forms carry.
 
     Of a ``person`` whom a proxy names there is no id; ``account`` is the one of their ``grants`` that is worked in.

@@ -1,8 +1,9 @@
 """Activity of a source: by UTC day what people did, and what they were shown."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Self
+
+import msgspec
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
@@ -19,13 +20,12 @@ MAX_SOURCES = 1_000
 """Sources whose counts are remembered."""
 
 
-@dataclass(slots=True)
-class DailyActivity:
+class DailyActivity(msgspec.Struct):
     """What happened on a UTC day: interactions by type, and what lists of each name showed."""
 
     day: int
-    interactions: dict[InteractionType, int] = field(default_factory=dict)
-    lists: dict[str, OutcomeCounts] = field(default_factory=dict)
+    interactions: dict[InteractionType, int] = msgspec.field(default_factory=dict)
+    lists: dict[str, OutcomeCounts] = msgspec.field(default_factory=dict)
 
     @property
     def shown(self) -> OutcomeCounts:
@@ -33,16 +33,14 @@ class DailyActivity:
         return OutcomeCounts(*map(sum, zip(*self.lists.values(), strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class SourceActivity:
+class SourceActivity(msgspec.Struct, frozen=True):
     """The activity of days that end with today; ``is_complete`` tells that all interactions were counted."""
 
     days: Sequence[DailyActivity]
     is_complete: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _CountedTypes:
+class _CountedTypes(msgspec.Struct, frozen=True):
     version: int
     since: int
     rows: Sequence[tuple[int, InteractionType, int]]

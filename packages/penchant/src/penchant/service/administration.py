@@ -4,7 +4,6 @@ Used by keys with the admin role and by the command line alike. Never the data o
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
@@ -123,8 +122,7 @@ def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
     return msgspec.convert(rows, list[AccountUsageAnswer], from_attributes=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditQuery:
+class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which entries of the audit log are asked for; ``before`` is a moment in nanoseconds since 1970 UTC.
 
     ``name`` is what was changed is called in its source.
@@ -137,8 +135,7 @@ class AuditQuery:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPage:
+class AuditPage(msgspec.Struct, frozen=True):
     """Entries of the audit log, newest first, and the moment before which there are more; ``None``: there are none."""
 
     entries: Sequence[AuditEntry]

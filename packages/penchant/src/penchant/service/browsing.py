@@ -8,8 +8,9 @@ import bisect
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Self
+
+import msgspec
 
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
@@ -43,16 +44,14 @@ MAX_COMPLETED = 30
 """Titles by which a field completes what is typed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledPiece:
+class LabelledPiece(msgspec.Struct, frozen=True, kw_only=True):
     """A piece by its id, with its label where it has one."""
 
     id: str
     label: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PiecePage:
+class PiecePage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of pieces; ``after`` is the id that the next page goes on from, ``None`` where there is no more.
 
     ``looked_at`` tells how many pieces were read for it, where these are more than were found.
@@ -63,8 +62,7 @@ class PiecePage:
     looked_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PieceTitles:
+class PieceTitles(msgspec.Struct, frozen=True, kw_only=True):
     """The titles of a source: some for a field to offer, ascending, and all by their text without its case.
 
     Of each, ascending, the first piece that is called so, with its title as it is written. ``after`` is the id behind

@@ -8,9 +8,9 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Self
 
+import msgspec
 from prometheus_client import Counter
 
 from penchant.clock import SYSTEM_CLOCK, Clock
@@ -31,8 +31,7 @@ POLL_S = 0.25
 """How often a waiting request looks: other processes commit as well, and nothing tells of it. A look takes 10 us."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeRequest:
+class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A follower's position: ``since`` is ``None`` where it has nothing yet; it waits ``wait_s`` for more."""
 
     since: int | None
@@ -40,8 +39,7 @@ class ChangeRequest:
     wait_s: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePage:
+class ChangePage(msgspec.Struct, frozen=True, kw_only=True):
     """The changes, read batch by batch; ``complete`` tells that they are all pieces and the follower begins anew.
 
     ``sent`` counts them as they are taken.

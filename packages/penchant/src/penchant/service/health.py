@@ -17,8 +17,10 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import Self
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.findings import (
@@ -60,8 +62,7 @@ PAUSE_SHARE = 1.0
 """How long it pauses for the time that it worked, so that requests go before it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnreachedPieces:
+class UnreachedPieces(msgspec.Struct, frozen=True, kw_only=True):
     """Pieces that none of the lists looked at leads to: examples, how many, and of how many lists."""
 
     pieces: Sequence[str]
@@ -76,8 +77,7 @@ class UnreachedPieces:
         return self.lists >= self.of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LikesStamp:
+class LikesStamp(msgspec.Struct, frozen=True, kw_only=True):
     """How many likes there are on a UTC day, and the kappa that they give.
 
     ``version`` is that of the interactions, ``erased_at`` that of the latest erasure.
@@ -98,16 +98,14 @@ class LikesStamp:
         return near and other.today == self.today and other.erased_at <= self.version
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class KnownLikes:
+class KnownLikes(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The likes of a source that are judged."""
 
     likes: Likes
     stamp: LikesStamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedLikes:
+class JudgedLikes(msgspec.Struct, frozen=True, kw_only=True):
     """What likes say: what each category tells of them, how many there are by type, and whether kappa has halved."""
 
     categories: TellingFindings
@@ -116,8 +114,7 @@ class JudgedLikes:
     stamp: LikesStamp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """Findings about a catalogue's health at a version; ``None`` for those that are still being made."""
 
     version: int
@@ -301,8 +298,7 @@ MILLION = 1_000_000
 """Telling is counted in millionths."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AudienceStanding:
+class AudienceStanding(msgspec.Struct, frozen=True, kw_only=True):
     """How old the audience weights of a source are, and what they say.
 
     ``pending`` counts interactions and erasures that the weights do not know; ``age_s`` is how many seconds ago they

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
@@ -59,8 +58,7 @@ Where people go through parts and series it is 0.15 to 0.4, where they see what 
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KappaFallText:
+class KappaFallText(msgspec.Struct, frozen=True, kw_only=True):
     """That keywords are taken to tell half of what they did a week ago: since when, and what it came with.
 
     ``days`` are those that took most of it, with ``likes`` of their own; ``openers`` led to most of these.

@@ -4,8 +4,9 @@ See interface, section 6: a like counts by its grade, its weight beside that of 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import groupby
+
+import msgspec
 
 from penchant.model import SourceSettings
 from penchant_engine.index.people.statistics import FullLike
@@ -25,8 +26,7 @@ _NOUNS = {
 _SHARES = {1: "a sixteenth", 2: "an eighth", 4: "a quarter", 8: "half", 12: "three quarters"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TypeOfLike:
+class TypeOfLike(msgspec.Struct, frozen=True, kw_only=True):
     """A type of interaction with how many likes it is the heaviest act of, and the grade of a whole one."""
 
     type: InteractionType

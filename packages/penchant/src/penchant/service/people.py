@@ -6,7 +6,9 @@ Interactions are read by one statement, so that nothing that is written meanwhil
 import contextlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import StorageUnavailable
@@ -32,8 +34,7 @@ from penchant.wire.stored import is_public
 from penchant_engine.model import DAY_MS, InteractionType, Preferences, StoredInteraction
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InteractionSelection:
+class InteractionSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Which of a person's interactions are listed."""
 
     piece_id: str | None = None
@@ -43,8 +44,7 @@ class InteractionSelection:
     limit: int = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TakenBack:
+class TakenBack(msgspec.Struct, frozen=True, kw_only=True):
     """What a person takes back: of one type with a piece all, or what an event id or a moment tells."""
 
     user_id: str
@@ -149,7 +149,7 @@ class People:
     async def take_back(self, access: Access, source: str, chosen: TakenBack) -> PeopleChange:
         """Delete what a person did of one type with a piece, and begin to make lists that know nothing of it."""
         outcome = await self._database.change(
-            TakeBack(account_id=access.account_id, source=source, actor=access.key_id, **asdict(chosen))
+            TakeBack(account_id=access.account_id, source=source, actor=access.key_id, **msgspec.structs.asdict(chosen))
         )
         if outcome.deleted:
             if self._cache is not None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
+import msgspec
+
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
@@ -88,8 +90,7 @@ class PieceHit:
     text: str = field(compare=False, default="")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found: the best ``hits`` of ``count`` pieces, and the most frequent keywords that begin so.
 
     ``looked_at`` tells how many pieces were read through; ``after`` is the id that another search goes on from,
@@ -103,8 +104,7 @@ class SearchResult:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeoplePage:
+class PeoplePage(msgspec.Struct, frozen=True, kw_only=True):
     """A page of the people who were found, and how many there are among those who did or said something lately.
 
     ``is_complete`` tells that these are all.
@@ -308,8 +308,7 @@ def _indexed(view: View, text: str, terms: Sequence[TermCount]) -> dict[str, tup
     return indexed
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(msgspec.Struct, frozen=True):
     """The words that are looked for, without their case, and as they stand in the JSON of a stored piece."""
 
     plain: Sequence[str]

@@ -6,10 +6,10 @@ revisions are a history of its own, beside that of the core, in the table ``alem
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, MetaData, Table, Text, inspect
 
 from penchant.errors import InvalidSettings
@@ -38,8 +38,7 @@ RecordedInteraction = tuple[StoredInteraction, Any, bool]
 """An interaction that was stored, its ``shown_in``, and whether a browser key has reported it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoragePart:
+class StoragePart(msgspec.Struct, frozen=True, kw_only=True):
     """What a plugin adds to the storage.
 
     ``tables`` are its own, with ``source_id`` where they are a source's; those that have an ``incarnation`` hold rows

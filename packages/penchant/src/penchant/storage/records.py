@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import msgspec
 from sqlalchemy import Connection
 
 from penchant.differences import Change
@@ -86,16 +87,14 @@ class InteractionChange(NamedTuple):
     portion: int = WHOLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erasure:
+class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     """An erasure in the interactions feed: what came before it of this person is gone."""
 
     version: int
     user_key: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedCursor:
+class FeedCursor(msgspec.Struct, frozen=True, kw_only=True):
     """How far a follower has read a feed, and under which incarnation and epoch."""
 
     incarnation: int
@@ -103,8 +102,7 @@ class FeedCursor:
     version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceCuration:
+class SourceCuration(msgspec.Struct, frozen=True, kw_only=True):
     """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults.
 
     ``parts`` has what plugins keep beside it, by their names (`penchant.storage.parts`). ``words`` is the rule by which
@@ -114,12 +112,11 @@ class SourceCuration:
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
     settings: bytes = b""
-    parts: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = msgspec.field(default_factory=dict)
     words: bytes = b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContentFeed:
+class ContentFeed(msgspec.Struct, frozen=True, kw_only=True):
     """The changes of a source's content after a cursor, read in one transaction.
 
     ``complete`` tells that ``batches`` holds every live piece and the follower must forget what it had
@@ -136,8 +133,7 @@ class ContentFeed:
     live: Callable[[], Iterable[Sequence[PieceChange]]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InteractionsFeed:
+class InteractionsFeed(msgspec.Struct, frozen=True, kw_only=True):
     """The interactions and erasures of a source after a cursor; as `ContentFeed`, ascending by version.
 
     What ``batches`` hold is after the version ``after``. As columns ``pages`` gives the interactions after one version
@@ -152,8 +148,7 @@ class InteractionsFeed:
     piece_ids: Callable[[Sequence[int]], Mapping[int, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InteractionQuery:
+class InteractionQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which interactions of a person are read: from ``since`` to ``until``, both included, newest first.
 
     All of them with a ``limit`` of ``None``; with ``counted`` without those that count for nothing.
@@ -190,8 +185,7 @@ class RecordedChanges(NamedTuple):
     is_whole: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PieceListing:
+class PieceListing(msgspec.Struct, frozen=True, kw_only=True):
     """A page of a source's pieces in ascending order of ids, read in one transaction, in batches."""
 
     head: SourceHead
@@ -200,8 +194,7 @@ class PieceListing:
     """Ends the connection to a server, from any thread: a batch that is waited for fails then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeListing:
+class ChangeListing(msgspec.Struct, frozen=True, kw_only=True):
     """The changes of a source's pieces after a cursor, in no order, as `ContentFeed` has them; ``cut`` as above."""
 
     head: SourceHead
@@ -217,8 +210,7 @@ class PartReader(Protocol):
         """Return what the function returns."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceExport:
+class SourceExport(msgspec.Struct, frozen=True, kw_only=True):
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
     Of one moment those recorded earlier come first; ``columns`` has all. ``preferences`` gives people's ids with what
@@ -293,8 +285,7 @@ class KeyRecord:
     signing_secret: bytes | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountUsage:
+class AccountUsage(msgspec.Struct, frozen=True, kw_only=True):
     """What an account has, and its recommendation answers of a month: those of its browser keys apart."""
 
     account_id: int
@@ -305,8 +296,7 @@ class AccountUsage:
     pieces: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry:
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Who changed what of which account: ``actor`` is a key id, with ``actor_name`` if it has one, or ``command-line``.
 
     Stands for ``count`` equal ones, from ``first_at`` to ``recorded_at``; ``moment`` is the latter in nanoseconds.

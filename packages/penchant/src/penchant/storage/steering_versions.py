@@ -6,7 +6,6 @@ nobody in particular, at the version of then.
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -28,8 +27,7 @@ _QUICK = 1
 """A level of compression: 2 ms for the longest list, within the transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class SteeringVersion:
+class SteeringVersion(msgspec.Struct, frozen=True):
     """What a subject was from a version on; ``actor`` is "" where that is not known.
 
     ``body`` are settings as they are stored, or a list's ids as JSON.
@@ -41,8 +39,7 @@ class SteeringVersion:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SteeringEntry:
+class SteeringEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A version as it is listed: whose, with a name if there is one, what it changed, and what the subject was."""
 
     version: int

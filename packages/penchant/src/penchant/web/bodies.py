@@ -14,9 +14,9 @@ import functools
 import zlib
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive
 
@@ -45,8 +45,7 @@ LINGERING_BYTES = 64 * 1024 * 1024
 """How much is still taken in of a body that was answered before its end, and for how long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyKind:
+class BodyKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of body: its limit among the settings, and how many bytes each of its bytes may become.
 
     The latter is measured: the largest there is of shapes that are small as JSON and large in memory.

@@ -3,8 +3,9 @@
 import functools
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from penchant.errors import invalid_parameter
 from penchant.live.views import View

@@ -4,13 +4,15 @@ A row stands beside its handler; `penchant.web.routes` gathers all of them.
 """
 
 import contextlib
+import dataclasses
 import hashlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.types import Scope as RequestScope
 
@@ -262,7 +264,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         if not self.is_in_browser:
             return settings
         public = {key: each for key, each in settings.attributes.items() if settings.is_public_extra(each.steps[0])}
-        return replace(settings, attributes=public)
+        return dataclasses.replace(settings, attributes=public)
 
     def ignored(self) -> list[str]:
         """Return the query's names that neither the operation knows nor a browser key's requests may have."""
@@ -291,8 +293,7 @@ def _as_it_is(_: Any, user_id: str) -> str:
     return user_id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class About(msgspec.Struct, frozen=True, kw_only=True):
     """Whom an operation is about, as the OpenAPI document names it: nobody, one person, or everybody.
 
     ``in_request`` are the people whom path and query name, ``in_body`` those whom the decoded body names; a browser key
@@ -466,7 +467,7 @@ class OperationTable(Generic[P]):
             name = row.name or first + "".join(map(str.capitalize, words))
             summary = row.summary or inspect.getdoc(handler) or ""
             tag = row.tag or self._tag
-            added = replace(row, name=name, summary=summary, handler=handler, tag=tag, **self._described)
+            added = dataclasses.replace(row, name=name, summary=summary, handler=handler, tag=tag, **self._described)
             self._operations.append(added)
             return handler
 

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from penchant.enrichment import enrichments
 from penchant.model import MAX_ID_LENGTH

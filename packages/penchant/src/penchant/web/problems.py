@@ -1,9 +1,10 @@
 """Problems: the one table from an error's code to its HTTP status, its title and what its reader should do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from html import escape
+
+import msgspec
 
 from penchant.errors import PenchantError, UnknownProblem
 from penchant.hooks import packages
@@ -13,8 +14,7 @@ from penchant.wire.answers import Problem, ProblemFault
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemKind:
+class ProblemKind(msgspec.Struct, frozen=True):
     """An error as HTTP knows it: its status, its title, and what the page about it says."""
 
     status: int

@@ -8,7 +8,6 @@ cannot drift from the code.
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -202,8 +201,7 @@ _LONGEST_INTEGER = 18
 
 
 # Compared and hashed by identity, since schemas cannot be hashed.
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A query parameter: its name, how its text is read (``ValueError`` says what is accepted), its schema.
 
     One that is a list is read by ``read_all`` from the whole query instead: it may be repeated, and spelt

@@ -10,7 +10,6 @@ them; so a member that is added to the record is in all three, and clients have 
 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeGuard, TypeVar
 
 import msgspec
@@ -34,8 +33,7 @@ class Record(msgspec.Struct, frozen=True):
     """A body or an answer, or a part of one; the Python client has its own of the same members."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """What a value must be.
 
     ``read`` takes a value, its place in the body, and the faults: it returns what the value means, or notes what is
@@ -47,36 +45,31 @@ class Shape:
     write: Callable[[Any], Any] = lambda value: value
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(msgspec.Struct, frozen=True):
     """The value of a member in the sample of its body."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(msgspec.Struct, frozen=True):
     """What forms call a member for people."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(msgspec.Struct, frozen=True):
     """The member in front of which a setting of a package stands."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(msgspec.Struct, frozen=True):
     """What the schema says of a member in words."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyMember:
+class BodyMember(msgspec.Struct, frozen=True, kw_only=True):
     """A member of a body: ``name`` is that of the record, ``key`` that of the JSON, ``default`` as msgspec has it.
 
     ``notes`` are all that its field is annotated with.

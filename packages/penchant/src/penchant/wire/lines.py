@@ -1,6 +1,5 @@
 """Lines of JSON: of the change feed, and of what ``penchant export`` writes for an import."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -56,8 +55,7 @@ def _line(**members: Any) -> bytes:
 _USER_ID = "userId"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedPreferences:
+class StatedPreferences(msgspec.Struct, frozen=True, kw_only=True):
     """What one person has said."""
 
     user_id: str

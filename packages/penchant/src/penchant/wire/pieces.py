@@ -14,7 +14,7 @@ plain, and to see that costs a third as much.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Annotated, Any, Generic
 
 import msgspec
@@ -287,8 +287,7 @@ _KEYWORD_MEMBERS = frozenset({"key", "weight"})
 _WINDOW_MEMBERS = ("availableFrom", "availableUntil")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A decoded submission: its pieces, distinct by id, and what its receipt says of it."""
 
     pieces: tuple[EncodedPiece, ...]
@@ -297,13 +296,12 @@ class Submission:
     ignored: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _SubmissionScan:
+class _SubmissionScan(msgspec.Struct):
     """State of one pass over a submission: faults, left-out members, and how many bytes took the long way."""
 
     limits: PieceLimits
-    faults: Faults = field(default_factory=Faults)
-    ignored: list[str] = field(default_factory=list)
+    faults: Faults = msgspec.field(default_factory=Faults)
+    ignored: list[str] = msgspec.field(default_factory=list)
     looked_bytes: int = 0
 
     def ignore(self, where: str, names: Iterator[str]) -> None:
@@ -489,12 +487,11 @@ def _read_categories(entry: dict[str, Any], where: str, scan: _SubmissionScan) -
     return read
 
 
-@dataclass(slots=True)
-class _Categories:
+class _Categories(msgspec.Struct):
     """State of one pass over a piece: how many keywords it has, and their weights, to find contradictions."""
 
     scan: _SubmissionScan
-    weights: dict[tuple[str, str], int] = field(default_factory=dict)
+    weights: dict[tuple[str, str], int] = msgspec.field(default_factory=dict)
     keywords: int = 0
 
 

@@ -1,8 +1,9 @@
 """What people say that they like: as preferences, which are stored, and with a single request, of which nothing is."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
+
+import msgspec
 
 from penchant.errors import TooManyEntries
 from penchant.wire.fields import (
@@ -144,8 +145,7 @@ class Likings(Record, frozen=True, kw_only=True, rename="camel"):
 LIKINGS = Body(Likings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatedLikings:
+class StatedLikings(msgspec.Struct, frozen=True, kw_only=True):
     """Pieces and keywords that a person likes and dislikes; those in both count as liked."""
 
     liked: tuple[str, ...] = ()

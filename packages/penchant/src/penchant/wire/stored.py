@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -93,8 +92,7 @@ def _is_available(members: Mapping[str, msgspec.Raw], moment: int) -> bool:
     return has_begun and (shown.available_until is None or moment < shown.available_until)
 
 
-@dataclass(frozen=True, slots=True)
-class PieceReading:
+class PieceReading(msgspec.Struct, frozen=True):
     """How keywords of stored pieces are read: with those of packages by a rule, and by a vocabulary."""
 
     rule: bytes = b""

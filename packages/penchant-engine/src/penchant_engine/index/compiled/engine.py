@@ -5,9 +5,9 @@ kind (`Kind`) once they are there, and hands them in by `use`. While a service r
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -77,8 +77,7 @@ MAX_DENSE = 500
 """Pieces of which numpy makes weights: all their pairs are held at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchThreads:
+class SearchThreads(msgspec.Struct, frozen=True):
     """Threads that search a range of rows each: how many, and what runs a function in them, as `Executor.map`."""
 
     count: int

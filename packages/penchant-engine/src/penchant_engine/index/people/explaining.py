@@ -5,9 +5,9 @@ Nothing here decides what is shown, and no search comes through here: it explain
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from penchant_engine.index.building import term_of
@@ -41,8 +41,7 @@ MAX_NAMED_WORDS = 5
 """Words of texts that an explanation names: the rarest of those that say as much (D175 of docs/decisions.md)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermShares:
+class TermShares(msgspec.Struct, frozen=True, kw_only=True):
     """What terms add to a score: by name those `MAX_NAMED_TERMS` that say most, and what ``others`` add together.
 
     Greatest first, ties by category and keyword, of words the rarest first; zeros are left out.
@@ -53,8 +52,7 @@ class TermShares:
     rest: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreParts:
+class ScoreParts(msgspec.Struct, frozen=True, kw_only=True):
     """What each part of a recommendation adds to its s; ``terms`` add up to ``content``.
 
     ``new`` is what the start credit lifts popularity by.

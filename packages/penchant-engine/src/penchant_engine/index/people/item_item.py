@@ -6,11 +6,12 @@ the same likes give the same bytes on every node, and a person who is erased was
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from penchant_engine.computed import computed
@@ -109,7 +110,7 @@ class ItemItemModel(ArrayMembers):
     @computed
     def source_statistics(self) -> SourceStatistics:
         """The figures of the source."""
-        names = [each.name for each in fields(SourceStatistics)]
+        names = [each.name for each in structs.fields(SourceStatistics)]
         return SourceStatistics(**dict(zip(names, self.figures.tolist(), strict=True)))
 
     @computed
@@ -239,7 +240,7 @@ def fit_item_item(
         successors=after.pieces,
         successor_values=after.values,
         successor_people=after.people,
-        figures=np.asarray([getattr(numbers, each.name) for each in fields(SourceStatistics)], dtype=np.int64),
+        figures=np.asarray([getattr(numbers, each.name) for each in structs.fields(SourceStatistics)], dtype=np.int64),
     )
 
 

@@ -8,10 +8,10 @@ All sums are of integers: the same likes give the same bytes, in any order.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from weakref import ReferenceType
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,8 +65,7 @@ def commonest_gap(gaps: IntArray) -> IntArray:
     return np.asarray([len(gaps), np.diff(np.append(starts, len(gaps))).max(initial=0)], dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SuccessorRows:
+class SuccessorRows(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What is liked soon after each of ``n`` pieces, T, and the ``direction`` of all of it, 0 to `DIRECTION_SCALE`.
 
     ``starts`` (n + 1,) cuts ``pieces``, ascending, ``values`` and ``people``: how many like one soon after the other,

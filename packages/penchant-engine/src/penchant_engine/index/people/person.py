@@ -11,10 +11,10 @@ interactions, newest first, to what a list is made from:
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import ReferenceType, ref
 
+import msgspec
 import numpy as np
 
 from penchant_engine.index.arrays import is_first, merged, run_places
@@ -52,8 +52,7 @@ from penchant_engine.model import (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class EffectivePreferences:
+class EffectivePreferences(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What counts of a person's preferences.
 
     ``settings`` are those of the person's taste: categories never used weigh nothing. ``stated`` are the keywords that
@@ -83,8 +82,7 @@ class EffectivePreferences:
         return cls(settings=settings, stated=stated, hidden=hidden)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class InteractionArrays:
+class InteractionArrays(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A person's ``n`` interactions, newest first, of one moment the later recorded first.
 
     ``pieces`` ascend, each once. ``columns`` (4, n) are numbers, places there; codes, those of
@@ -94,7 +92,7 @@ class InteractionArrays:
 
     pieces: Strings
     columns: IntArray
-    _places: list["_Places"] = field(default_factory=list)
+    _places: list["_Places"] = msgspec.field(default_factory=list)
     """Where the pieces lie in the snapshot that was asked for last, if any."""
 
     @classmethod
@@ -188,8 +186,7 @@ class _Places(NamedTuple):
             yield _Places(self.snapshot, owners, rows)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class UserProfile:
+class UserProfile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A person's taste against the parts of one snapshot: terms, ascending, with their values; and the norm of f x P.
 
     The values are f x P x category weight (interface, section 6).
@@ -199,8 +196,7 @@ class UserProfile:
     norm: float
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, kw_only=True)
-class UserFeatures:
+class UserFeatures(msgspec.Struct, frozen=True, kw_only=True, eq=False, weakref=True):
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
     ``hidden`` and ``seen`` are rows for each part, ascending; ``hidden`` is empty where nothing is. ``met`` is how many
@@ -213,7 +209,7 @@ class UserFeatures:
     seen: tuple[IntArray, ...]
     met: int
     hidden: tuple[IntArray, ...] = ()
-    stated: Mapping[Term, float] = field(default_factory=dict)
+    stated: Mapping[Term, float] = msgspec.field(default_factory=dict)
 
     def left_out(self, *, with_seen: bool) -> tuple[IntArray, ...]:
         """Return the rows, ascending, that lists leave out for each part: what is hidden, and mostly what was seen.

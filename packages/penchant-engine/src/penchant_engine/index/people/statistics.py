@@ -5,11 +5,11 @@ See interface, section 6. All sums are of integers, so that the figures are the 
 
 import math
 import operator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from penchant_engine.index.arrays import exact_sum, run_sums
@@ -72,8 +72,7 @@ def _grades(full: FullLike) -> IntArray:
     return np.asarray([0, *(min(TOP_GRADE, each) for each in found)], dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceStatistics:
+class SourceStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """The figures that a source's likes give, as integers: likes, pieces, and pairs of people who like a same piece.
 
     ``worth`` is how many full likes the likes are worth, N; ``full_total`` over ``full_count`` is the full like.

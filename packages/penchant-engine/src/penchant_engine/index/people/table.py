@@ -7,6 +7,7 @@ and a piece, with what each pair says. Interactions with pieces that do not exis
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,8 +40,7 @@ from penchant_engine.model import (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PeopleEvents:
+class PeopleEvents(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Interactions of people as columns, in any order; ``rows`` are those of pieces in a segment, -1 for none."""
 
     people: IntArray

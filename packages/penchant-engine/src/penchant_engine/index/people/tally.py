@@ -20,9 +20,9 @@ A person who is erased and comes back gets a new number, so that older events st
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 
 from penchant_engine.index.arrays import is_first
@@ -71,8 +71,7 @@ _Act: TypeAlias = tuple[int, int]
 """The code and moment of an event."""
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class _RunningCount:
+class _RunningCount(msgspec.Struct, kw_only=True, eq=False):
     """People by piece and weight under settings, on a UTC day, each counting half after the half-life."""
 
     settings: RankingSettings
@@ -81,7 +80,7 @@ class _RunningCount:
     people: PeopleByWeight
     counts: PieceCounts | None = None
     """What was counted last, and ``changed`` the pieces whose people have changed since."""
-    changed: set[int] = field(default_factory=set)
+    changed: set[int] = msgspec.field(default_factory=set)
 
     @property
     def oldest_day(self) -> int:

@@ -6,9 +6,9 @@ part p of the piece, blend by pieces met ------'
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,8 +23,7 @@ from penchant_engine.index.snapshot import Snapshot
 from penchant_engine.model import RankingSettings
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TargetPiece:
+class TargetPiece(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What a piece brings to everybody's s: what its likes say, part p, and how the parts are blended.
 
     ``row`` is that in the catalogue of a `TargetUsers`; ``blending`` gives the factors of a person who has met so
@@ -37,8 +36,7 @@ class TargetPiece:
     blending: Callable[[int], BlendFactors]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PieceUnits:
+class PieceUnits(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """By person s of a piece in its unit; who has seen the piece; and whose s has to be found in another way."""
 
     units: IntArray

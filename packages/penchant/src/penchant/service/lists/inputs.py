@@ -6,8 +6,9 @@ Requests have them from storage and what is remembered (`LiveInputs`), bulk work
 import functools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import QUICK_INTERACTIONS, PeopleCache

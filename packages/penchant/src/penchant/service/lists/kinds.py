@@ -6,9 +6,9 @@ A new kind is a class of `ListRanking` and a row, which a package brings by the 
 import enum
 import functools
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+import msgspec
 from msgspec.structs import replace
 
 from penchant.hooks import packages
@@ -98,8 +98,7 @@ class ListSubject(enum.Enum):
         return self in {ListSubject.ANYBODY, ListSubject.KNOWN_PERSON}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankingKind:
+class RankingKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of list: its name, what it is about, and what makes its ranking.
 
     ``rank`` is called with inputs, a view and a request, about anybody with stated likings, too.

@@ -1,8 +1,9 @@
 """Previews: lists as they would be under other settings, from a private view; nothing is stored."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import Self
+
+from msgspec.structs import replace
 
 from penchant.enrichment import encode_keywords, read_anew
 from penchant.errors import Fault, InvalidInput, PreviewTooLarge, UnknownPiece

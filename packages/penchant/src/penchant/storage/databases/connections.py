@@ -4,9 +4,9 @@ import errno
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import TracebackType
 
+import msgspec
 from sqlalchemy import URL, Engine, QueuePool, event, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -33,8 +33,7 @@ NO_ROOM = "There is no room on the disk of the database; nothing was stored. Sen
 NO_ROOM_WARNING = "The disk of the database is full: changes are refused until there is room. Reads go on."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a process uses a PostgreSQL server.
 
     ``connections`` are the most that it may hold, ``timeout_s`` is how long it waits for one.

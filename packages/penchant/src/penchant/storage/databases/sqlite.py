@@ -24,10 +24,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from sqlalchemy import URL, ColumnElement, Connection, Engine, Executable, Table, create_engine, event, literal_column
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
@@ -69,8 +69,7 @@ NOW_MS: ColumnElement[int] = literal_column("CAST(round((julianday('now') - 2440
 """The milliseconds since 1970 UTC by the machine's clock, the same within a statement."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErasedLog:
+class ErasedLog(msgspec.Struct, frozen=True, kw_only=True):
     """A write-ahead log that may hold what was erased: its size, and how long it has."""
 
     size_bytes: int

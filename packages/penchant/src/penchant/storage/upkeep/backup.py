@@ -9,9 +9,9 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from sqlalchemy import Engine, NullPool, Table, case, create_engine, func, literal, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -52,8 +52,7 @@ MAX_TOLD = 10
 """Objects that an error names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceContents:
+class SourceContents(msgspec.Struct, frozen=True, kw_only=True):
     """What a file holds of a source."""
 
     account: str
@@ -62,8 +61,7 @@ class SourceContents:
     interactions: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackupContents:
+class BackupContents(msgspec.Struct, frozen=True, kw_only=True):
     """What a file holds: its sources that are not deleted, by account and name, and its keys.
 
     ``unknown_tables`` are those of packages that are not installed, which are kept.

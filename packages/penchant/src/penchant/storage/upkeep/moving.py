@@ -12,7 +12,6 @@ then nothing else opens it. Each source is copied in one transaction, so a move 
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +37,7 @@ _row_bytes = msgspec.msgpack.Encoder().encode
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoveSide:
+class MoveSide(msgspec.Struct, frozen=True, kw_only=True):
     """Where a database is: in a folder, or, with an address, in PostgreSQL."""
 
     folder: Path
@@ -47,16 +45,14 @@ class MoveSide:
     options: ServerOptions | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprint:
+class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):
     """How many rows there are, and the BLAKE2b of all of them in the order of their keys, in hexadecimal."""
 
     rows: int
     checksum: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableComparison:
+class TableComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One table of one source (``source_id``; ``None``: of no source) on both sides.
 
     ``name`` is that of the account and the source.

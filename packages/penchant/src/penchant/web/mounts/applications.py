@@ -7,9 +7,9 @@ request -> checks of every request -> key, rate, origin, body -> `MountedPosts` 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from starlette.types import ASGIApp, Message
 
 from penchant.errors import OriginNotAllowed, Unauthenticated
@@ -52,8 +52,7 @@ class MountedApplication:
         await self._application({**exchange.scope, "state": state}, receive, exchange.send)
 
 
-@dataclass(frozen=True, slots=True)
-class MountedPosts:
+class MountedPosts(msgspec.Struct, frozen=True):
     """An application to which posts of JSON go, each by a key, and what answers their parts."""
 
     mount: Mount
