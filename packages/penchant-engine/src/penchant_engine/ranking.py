@@ -42,7 +42,7 @@ class RankedPiece(msgspec.Struct, frozen=True, gc=False):
     units: int
 
 
-def scores_of(units: Sequence[int]) -> list[float]:
+def scores_of(units: Sequence[int] | IntArray) -> list[float]:
     """Return what is shown of each s in units of 1e-9: 1 - s within 0 and 1, so that lower is better."""
     # Whole numbers below 2 ** 53, so that what is divided is exact; greater ones are beyond 1 anyway.
     scores: FloatArray = (SCORE_SCALE - np.array(units, dtype=np.float64)) / SCORE_SCALE

@@ -19,7 +19,7 @@ from penchant_engine.attributes import BOOST_SCALE
 from penchant_engine.computed import computed
 from penchant_engine.index import Filter
 from penchant_engine.index.boosting import Availability, Booster, availability_of, key_of
-from penchant_engine.index.layout import DISTANCE_SCALE
+from penchant_engine.index.layout import DISTANCE_SCALE, IntArray
 from penchant_engine.index.queries import PartQuery, best_of, most_listed
 from penchant_engine.lists.arranging import Arrangement, arrange, block_end
 from penchant_engine.lists.exclusions import ExclusionReason, common_exclusions
@@ -164,7 +164,7 @@ class ListRanking(ABC):
     @property
     def next_marks(self) -> bytes | None:
         """The marks of all that is listed to the end of the answer, where there is more to list."""
-        return self.request.listed + marks_of(map(_ID, self.listed)) if self.goes_on else None
+        return self.request.listed + marks_of(self.listed_ids) if self.goes_on else None
 
     @computed
     def is_arranged(self) -> bool:
@@ -226,6 +226,11 @@ class ListRanking(ABC):
         return self.arrangement.pieces[: self.request.take]
 
     @property
+    def listed_ids(self) -> list[str]:
+        """The ids of the pieces that are answered."""
+        return list(map(_ID, self.listed))
+
+    @property
     def listed_scores(self) -> list[float]:
         """The scores of the pieces that are answered."""
         return self.scores_of(list(map(_UNITS, self.listed)))
@@ -260,7 +265,7 @@ class ListRanking(ABC):
         """Yield what keeps a piece out of this list, whatever the others are."""
         return self.hard_exclusions(piece_id, offer)
 
-    def scores_of(self, units: Sequence[int]) -> list[float]:
+    def scores_of(self, units: Sequence[int] | IntArray) -> list[float]:
         """Return the scores that the list shows of some s in units."""
         scores: list[float] = np.maximum((self.zero - np.array(units, dtype=np.float64)) / self.zero, 0.0).tolist()
         return scores

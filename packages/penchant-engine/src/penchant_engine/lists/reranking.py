@@ -16,7 +16,10 @@ from penchant_engine import ranking
 from penchant_engine.computed import computed
 from penchant_engine.index import Audience, Filter, UserFeatures
 from penchant_engine.index.boosting import availability_of
+from penchant_engine.index.filling import fill_keys
+from penchant_engine.index.layout import IntArray
 from penchant_engine.index.masks import CandidatePieces
+from penchant_engine.index.part import Part
 from penchant_engine.lists.arranging import Arrangement
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.reasons import Reasons, RuleReason
@@ -46,11 +49,12 @@ class CandidateRanking(PersonalRanking):
     ) -> None:
         super().__init__(view, request, now, person, audience, is_known=is_known)
         self._given = request.content
+        self._pieces = CandidatePieces(self._given)
 
     @computed
     def shown(self) -> Filter:
         """Which pieces may be listed: those that are given."""
-        return replace(super().shown, among=CandidatePieces(self._given))
+        return replace(super().shown, among=self._pieces)
 
     @computed
     def variety(self) -> ranking.Diversity:
@@ -62,8 +66,21 @@ class CandidateRanking(PersonalRanking):
         """All given pieces that may be shown, or what rules of the request make of them."""
         if self.variety or self.request.demands:
             return super().arrangement
+        if self._is_by_s:
+            units, places = self._by_s
+            return Arrangement(list(map(RankedPiece, self._named(places), units.tolist())))
         shown = replace(self.shown, listed=self.request.listed) if self.request.listed else self.shown
         return Arrangement(self.ranked_in(shown, len(self._given)))
+
+    @property
+    def listed_ids(self) -> list[str]:
+        """The ids of the pieces that are answered."""
+        return self._named(self._by_s[1][: self.request.take]) if self._is_by_s else super().listed_ids
+
+    @property
+    def listed_scores(self) -> list[float]:
+        """The scores of the pieces that are answered."""
+        return self.scores_of(self._by_s[0][: self.request.take]) if self._is_by_s else super().listed_scores
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the given pieces that a filter shows, the first ones."""
@@ -100,8 +117,13 @@ class CandidateRanking(PersonalRanking):
     @property
     def left(self) -> dict[str, str]:
         """Why each given piece that is not listed may not be shown, by its id: the code of an exclusion."""
-        missing = set(self._given).difference(map(_ID, self.arrangement.pieces))
-        return self._obstacles(sorted(self._given_at[each] for each in missing))
+        is_left = np.ones(len(self._given), dtype=np.bool_)
+        if self._is_by_s:
+            is_left[self._by_s[1]] = False
+        else:
+            listed = map(_ID, self.arrangement.pieces)
+            is_left[[self._given_at[each] for each in listed if each in self._given_at]] = False
+        return self._obstacles(np.flatnonzero(is_left).tolist())
 
     def why(self, piece_id: str, *, listed: bool) -> Reasons:
         """Return what the parts add for a piece and, of one that is listed, the place at which it is given."""
@@ -111,6 +133,42 @@ class CandidateRanking(PersonalRanking):
             return why
         given = RuleReason("given", position=self._given.index(piece_id))
         return why._replace(rules=[given, *why.rules])
+
+    @computed
+    def _is_by_s(self) -> bool:
+        """Whether s alone orders the list: then no piece needs an object."""
+        request = self.request
+        is_moved = self.variety or request.demands or request.boosts or request.sinking
+        return bool(self._given and self.view.snapshot.parts) and not is_moved and request.weight == 1
+
+    @computed
+    def _by_s(self) -> tuple[IntArray, IntArray]:
+        """S in units of all given pieces that may be shown, the best first, and the places at which they are given."""
+        parts, listed = self.view.snapshot.parts, self.request.listed
+        shown = replace(self.shown, listed=listed) if listed else self.shown
+        found = [self._found_in(part, shown) for part in parts]
+        keys, places = map(np.concatenate, zip(*found, strict=True)) if len(parts) > 1 else found[0]
+        if len(parts) > 1:
+            # Of equal keys the lesser id first, which rows of one part tell alone.
+            by_id = np.argsort(sorted(range(len(self._given)), key=self._given.__getitem__))
+            order = np.lexsort((by_id[places], keys))
+            keys, places = keys[order], places[order]
+        begin, end = np.searchsorted(keys, 0, "left"), np.searchsorted(keys, 0, "right")
+        if end - begin > 1:
+            day_order = sorted(fill_keys(self.view.snapshot, self._named(places[begin:end]), self._today))
+            places[begin:end] = [self._given_at[piece_id] for _, _, piece_id in day_order]
+        return -keys, places
+
+    def _found_in(self, part: Part, shown: Filter) -> tuple[IntArray, IntArray]:
+        """Return minus s of those of the given pieces that are in a part, ascending, and their places."""
+        keys, rows = self.query.best_in(part, shown, len(self._given), self.query.limit)
+        own = self._pieces.rows_in(part.segment)
+        by_row = np.argsort(own)
+        return keys, by_row[np.searchsorted(own, rows, sorter=by_row)]
+
+    def _named(self, places: IntArray) -> list[str]:
+        """Return the ids of pieces by the places at which they are given."""
+        return list(map(self._given.__getitem__, places.tolist()))
 
     def _obstacles(self, left: Sequence[int]) -> dict[str, str]:
         """Return the code of the first thing that keeps out each of the pieces given at some places."""

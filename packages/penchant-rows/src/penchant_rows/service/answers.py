@@ -1,7 +1,5 @@
 """Answers of rows: rankings as the entries of a placement."""
 
-from operator import attrgetter
-
 from msgspec import UNSET
 
 from penchant.service.lists.answers import why_of
@@ -10,14 +8,12 @@ from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import Reasons
 from penchant_rows.wire.placement_answers import PlacedPiece, PlacedWhy, UnmetRule
 
-_ID = attrgetter("id")
-
 
 def placed_of(ranking: ListRanking, *, explain: bool = False) -> list[PlacedPiece]:
     """Return a list as entries of a placement."""
     moved = ranking.arrangement.moved
     if not (moved or explain):
-        return list(map(PlacedPiece, map(_ID, ranking.listed), ranking.listed_scores))
+        return list(map(PlacedPiece, ranking.listed_ids, ranking.listed_scores))
 
     def entry(piece_id: str, score: float) -> PlacedPiece:
         why = _placed_why(ranking.why(piece_id, listed=True)) if explain else UNSET
@@ -28,7 +24,7 @@ def placed_of(ranking: ListRanking, *, explain: bool = False) -> list[PlacedPiec
             id=piece_id, score=score, rule=rule, displaced=UNSET if displaced is None else displaced, why=why
         )
 
-    return list(map(entry, map(_ID, ranking.listed), ranking.listed_scores))
+    return list(map(entry, ranking.listed_ids, ranking.listed_scores))
 
 
 def unmet_of(ranking: ListRanking) -> list[UnmetRule]:

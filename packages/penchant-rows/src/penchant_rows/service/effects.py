@@ -300,4 +300,4 @@ def _keep_neighbours(before: View, after: View, edits: DraftEdits) -> bool:
 
 def _first_ids(view: View, piece_id: str, now: int) -> list[str]:
     ranking = SimilarRanking(view, ListRequest(piece_id=piece_id, take=REACH_TAKE), now)
-    return [each.id for each in ranking.listed]
+    return ranking.listed_ids

@@ -1,7 +1,6 @@
 """Answers: rankings as the records that the interface writes."""
 
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -33,7 +32,6 @@ from penchant_engine.views import CatalogueView
 Value = TypeVar("Value")
 PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | RankResult
 """The list of a person, with reasons or without; of nobody; or given pieces as they suit a person."""
-_ID = attrgetter("id")
 
 
 def result_of(ranking: ListRanking, *, explain: bool = False) -> Any:
@@ -78,7 +76,7 @@ def personal_result_of(ranking: PersonalRanking, *, explain: bool = False) -> Pe
 
 def content_of(ranking: ListRanking) -> list[RecommendedPiece]:
     """Return a list without reasons."""
-    return list(map(RecommendedPiece, map(_ID, ranking.listed), ranking.listed_scores))
+    return list(map(RecommendedPiece, ranking.listed_ids, ranking.listed_scores))
 
 
 def explained_of(ranking: ListRanking) -> list[ExplainedPiece]:
