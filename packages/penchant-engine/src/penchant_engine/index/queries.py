@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant_engine.index.arrays import run_places
 from penchant_engine.index.best import Hits, Keys, allowed_rows, smallest
-from penchant_engine.index.layout import DISTANCE_SCALE, NOWHERE, Choice, FloatArray, IntArray
+from penchant_engine.index.layout import DISTANCE_SCALE, NOWHERE, Choice, IntArray
 from penchant_engine.index.masks import Filter
 from penchant_engine.index.part import Part
 from penchant_engine.index.strings import Strings
@@ -107,13 +107,14 @@ def scanned(part: Part, scan: Scan, choice: Choice) -> Hits:
     return smallest(scan(part, allowed_rows(choice.mask, choice.excluded)), choice)
 
 
-def popularity_scan(parts: Sequence[Part], shares: Sequence[FloatArray]) -> Scan:
-    """Return the scan of what somebody likes, by 1 - p; ``shares`` are p of all pieces, an array for each part."""
-    share_of = dict(zip(parts, shares, strict=True))
+def popularity_scan(parts: Sequence[Part], keys: Sequence[IntArray]) -> Scan:
+    """Return the scan of what somebody likes, by ``keys`` of all pieces, an array for each part (`Popularity`)."""
+    keys_of = dict(zip(parts, keys, strict=True))
 
     def scan(part: Part, rows: IntArray) -> Keys:
-        rows = rows[share_of[part][rows] > 0]
-        return np.rint((1.0 - share_of[part][rows]) * DISTANCE_SCALE).astype(np.int64), rows
+        found = keys_of[part][rows]
+        is_liked = found >= 0
+        return found[is_liked], rows[is_liked]
 
     return scan
 

@@ -93,16 +93,16 @@ class PersonalRanking(ListRanking):
     @computed
     def query(self) -> PartQuery:
         """What the list is searched by."""
-        request, view, snapshot = self.request, self.view, self.view.snapshot
+        request, view = self.request, self.view
         if request.algorithm is Algorithm.JACCARD:
-            return OverlapQuery(snapshot, self._liked_terms, fill=request.fill, left_out=self._left_out())
-        # Whatever it is made of beside the audience.
-        asked = (snapshot, view.settings, self._today, request.algorithm, request.fill)
-        shown = (self._includes_seen, request.unhidden)
-        return self.audience.query_of(
-            (self.person, *asked, *shown),
-            lambda: BlendQuery(snapshot, self._blend, fill=request.fill, left_out=self._left_out()),
-        )
+            return OverlapQuery(view.snapshot, self._liked_terms, fill=request.fill, left_out=self._left_out())
+        # All that it is made of: the rows of a page mostly have the same.
+        chosen = (request.algorithm, request.fill, request.unhidden, self._includes_seen)
+        wish = (self.person, view.snapshot, view.settings, self._today, *chosen)
+        return self.audience.query_of(wish, self._blended)
+
+    def _blended(self) -> BlendQuery:
+        return BlendQuery(self.view.snapshot, self._blend, fill=self.request.fill, left_out=self._left_out())
 
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from penchant_engine.computed import computed
-from penchant_engine.index import Audience, FloatArray, PieceCounts
-from penchant_engine.index.people.popularity import shares_of
+from penchant_engine.index import Audience, PieceCounts
+from penchant_engine.index.people.popularity import Popularity, shares_of
 from penchant_engine.index.queries import PartQuery, ScanQuery, newness_scan, popularity_scan, score_scan
 from penchant_engine.lists.personal import popular_at
 from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
@@ -62,13 +62,14 @@ class PopularRanking(_MeasuredRanking):
         """What the list is searched by."""
         parts, audience, counts = self.view.snapshot.parts, self._audience, self._counts
         if counts is None:
-            shares: Sequence[FloatArray] = [np.zeros(len(part.segment)) for part in parts]
+            popular = Popularity.without_credits([np.zeros(len(part.segment)) for part in parts])
         elif counts is audience.counts:
             # Recommendations have worked them out already, for the same parts and day.
-            shares = popular_at(self.view, self.now, audience).shares
+            popular = popular_at(self.view, self.now, audience)
         else:
-            shares = shares_of(parts, counts.by_part(parts, audience.figures.grades), audience.figures.evenness)
-        return ScanQuery(popularity_scan(parts, shares))
+            people = counts.by_part(parts, audience.figures.grades)
+            popular = Popularity.without_credits(shares_of(parts, people, audience.figures.evenness))
+        return ScanQuery(popularity_scan(parts, popular.keys))
 
 
 class NewRanking(_MeasuredRanking):

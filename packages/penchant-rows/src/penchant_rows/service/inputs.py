@@ -7,7 +7,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.lists.inputs import ListInputs, PersonHistory, stated_history
 from penchant.wire import StatedLikings, decode_preferences
-from penchant_engine.index import UserFeatures
+from penchant_engine.index import Audience, UserFeatures
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS
 from penchant_rows.model import IMPRESSION_DAYS
@@ -49,6 +49,44 @@ class StoredRowInputs:
             )
 
         return await self._database.promptly(read)
+
+
+class PageInputs:
+    """Inputs of the rows of one page, which are made at one moment: the person and the audience are read once."""
+
+    def __init__(self, inputs: RowInputs, now: int) -> None:
+        self._inputs = inputs
+        self._now = now
+        self._audiences: dict[int, Audience] = {}
+        self._people: dict[str, UserFeatures] = {}
+        self._hidden: dict[str, frozenset[str]] = {}
+        self.count_likes = inputs.count_likes
+        self.history = inputs.history
+        self.passed_over = inputs.passed_over
+
+    def now(self, _view: View) -> int:
+        """Return the moment of the page."""
+        return self._now
+
+    async def audience(self, view: View, now: int, min_version: int) -> Audience:
+        """Return what all people like."""
+        if min_version not in self._audiences:
+            self._audiences[min_version] = await self._inputs.audience(view, now, min_version)
+        return self._audiences[min_version]
+
+    async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> UserFeatures:
+        """Return what lists take of a person: under rules of a placement it is made for that one."""
+        if likings is not None or view.settings is not view.source_settings:
+            return await self._inputs.person(view, request, now, likings)
+        if request.user_id not in self._people:
+            self._people[request.user_id] = await self._inputs.person(view, request, now, None)
+        return self._people[request.user_id]
+
+    async def hidden(self, view: View, user_id: str) -> frozenset[str]:
+        """Return the pieces that a person wants to see no more."""
+        if user_id not in self._hidden:
+            self._hidden[user_id] = await self._inputs.hidden(view, user_id)
+        return self._hidden[user_id]
 
 
 class StatedRowInputs:

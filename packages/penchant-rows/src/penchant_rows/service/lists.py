@@ -45,7 +45,7 @@ from penchant_engine.ranking import WorkBudget
 from penchant_rows.errors import KindNotInstalled, UnknownPlacement
 from penchant_rows.model import PickOrder, PlacementKind
 from penchant_rows.service.answers import placed_of, unmet_of
-from penchant_rows.service.inputs import RowInputs, StatedRowInputs, StoredRowInputs
+from penchant_rows.service.inputs import PageInputs, RowInputs, StatedRowInputs, StoredRowInputs
 from penchant_rows.service.kinds import SEEDED_KINDS, ListWish, PlacementRequest, rank_list
 from penchant_rows.service.metrics import RowMetrics
 from penchant_rows.service.results import noted_stops, worse_variants
@@ -168,8 +168,10 @@ class PlacementLists:
         """Return the list of a placement in force, of several the first; raises as `answers`."""
         return (await self.answers(view, request))[0]
 
-    async def answers(self, view: View, request: PlacementRequest) -> list[PlacementAnswer]:
-        """Return the lists that a placement in force gives a page, one at least.
+    async def answers(
+        self, view: View, request: PlacementRequest, inputs: RowInputs | None = None
+    ) -> list[PlacementAnswer]:
+        """Return the lists that a placement in force gives a page, one at least; ``inputs`` are those of the page.
 
         Raises:
             UnknownPlacement: the source has none of this name.
@@ -180,7 +182,7 @@ class PlacementLists:
         variant = self.guard.variant_for(view.head, placement, request.user_id)
         if variant != placement.variant_for(view.head.name, request.user_id):
             self._row_metrics.stopped_lists.inc()
-        answers = await self.listed(view, placement, variant, request)
+        answers = await self.listed(view, placement, variant, request, inputs)
         for answer in answers:
             is_filled = answer.result.kind != placement.spec.rules_of(variant).kind
             outcome = "filled" if is_filled else "listed"
@@ -195,12 +197,15 @@ class PlacementLists:
 
         Each is filled from what those before it have left. With ``likings`` they are those of somebody made up.
         """
-        shown, work = set[str](), WorkBudget()
+        shown, work, inputs = set[str](), WorkBudget(), PageInputs(self._inputs, self.now(view))
         answers: list[tuple[PlacementRequest, PlacementAnswer | PenchantError]] = []
         for request in requests:
             try:
                 left = replace(request, exclude=request.exclude | shown, work=work)
-                given = await (self.answers(view, left) if likings is None else self._imagined(view, left, likings))
+                if likings is None:
+                    given = await self.answers(view, left, inputs)
+                else:
+                    given = await self._imagined(view, left, likings)
             except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement, KindNotInstalled) as error:
                 answers.append((request, error))
                 continue
@@ -218,13 +223,18 @@ class PlacementLists:
         return await answers_by(inputs, self.entries, view, placement, None, asked)
 
     async def listed(
-        self, view: View, placement: PlacementInForce, variant: str | None, request: PlacementRequest
+        self,
+        view: View,
+        placement: PlacementInForce,
+        variant: str | None,
+        request: PlacementRequest,
+        inputs: RowInputs | None = None,
     ) -> list[PlacementAnswer]:
         """Return the lists of a variant of any version of a placement, one at least; raises as `answer`."""
         for name, member in _FILTERED:
             if getattr(placement.spec.rules_of(variant), member) is not None:
                 self._metrics.filtered_lists.labels(name).inc()
-        return await answers_by(self._inputs, self.entries, view, placement, variant, request)
+        return await answers_by(inputs or self._inputs, self.entries, view, placement, variant, request)
 
     def now(self, view: View) -> int:
         """Return the present of a source, in ms since 1970 UTC."""

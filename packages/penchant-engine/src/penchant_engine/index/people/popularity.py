@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from penchant_engine.computed import computed
-from penchant_engine.index.layout import FloatArray, IntArray
+from penchant_engine.index.layout import DISTANCE_SCALE, FloatArray, IntArray
 from penchant_engine.index.part import Part
 from penchant_engine.index.people.event_codes import age_count
 from penchant_engine.index.people.likes import LatestEvents, Likes, PositivePairs, build_likes, words_of
@@ -102,6 +102,12 @@ class Popularity:
         return tuple(
             np.maximum(share, floor * self.median) for share, floor in zip(self.shares, self.floors, strict=True)
         )
+
+    @computed
+    def keys(self) -> tuple[IntArray, ...]:
+        """1 - p in the unit of distances, by which what is popular is listed; -1 for what nobody likes."""
+        keys = (np.rint((1.0 - share) * DISTANCE_SCALE).astype(np.int64) for share in self.shares)
+        return tuple(np.where(share > 0, key, -1) for share, key in zip(self.shares, keys, strict=True))
 
 
 PeopleByWeight = dict[int, IntArray]
