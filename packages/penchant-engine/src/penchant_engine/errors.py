@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-import msgspec
 
-
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
     """A fault of what was given: where it is (a JSON pointer or a parameter's name), and what is accepted there."""
 
     detail: str

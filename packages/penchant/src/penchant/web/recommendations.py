@@ -2,10 +2,10 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View

@@ -4,13 +4,13 @@ import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
 from penchant.model import MAX_ID_LENGTH, MAX_INTERACTIONS_PER_REQUEST, NewInteraction
