@@ -25,6 +25,7 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.reasons import Reasons, RuleReason
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.ranking import RankedPiece
+from penchant_engine.steps import steps
 from penchant_engine.views import CatalogueView
 
 UNKNOWN = "unknown-piece"
@@ -146,7 +147,8 @@ class CandidateRanking(PersonalRanking):
         """S in units of all given pieces that may be shown, the best first, and the places at which they are given."""
         parts, listed = self.view.snapshot.parts, self.request.listed
         shown = replace(self.shown, listed=listed) if listed else self.shown
-        found = [self._found_in(part, shown) for part in parts]
+        with steps.begin("search"):
+            found = [self._found_in(part, shown) for part in parts]
         keys, places = map(np.concatenate, zip(*found, strict=True)) if len(parts) > 1 else found[0]
         if len(parts) > 1:
             # Of equal keys the lesser id first, which rows of one part tell alone.
