@@ -1,8 +1,10 @@
 """Is a varied list what a full sort of the catalogue gives, by few searches, whatever its limits are?"""
 
+import gc
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -162,6 +164,17 @@ def test_lists_do_not_depend_on_what_was_asked_for_before(changed: str) -> None:
         assert after == listed(asked, Audience(counts, ItemItemModel.none()))
 
     assert differing
+
+
+def test_the_figures_of_who_asked_last_are_not_kept_by_what_is() -> None:
+    view = view_of({f"p{number}": {"genre": ["a"], "tag": ["b"]} for number in range(4)}, SourceSettings())
+    audience, person = Audience(None, ItemItemModel.none()), person_of(view)
+    known = ref(person)
+
+    assert PersonalRanking(view, ListRequest(user_id="u"), NOW, person, audience).listed
+    del person
+    gc.collect()
+    assert known() is None
 
 
 @given(PIECES, IDS, MOST)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import filterfalse, repeat
 from operator import attrgetter, itemgetter
+from weakref import ref
 
 import msgspec
 import numpy as np
@@ -96,9 +97,9 @@ class PersonalRanking(ListRanking):
         request, view = self.request, self.view
         if request.algorithm is Algorithm.JACCARD:
             return OverlapQuery(view.snapshot, self._liked_terms, fill=request.fill, left_out=self._left_out())
-        # All that it is made of: the rows of a page mostly have the same.
+        # All that it is made of: the rows of a page mostly have the same. Weakly, so that who is forgotten is gone.
         chosen = (request.algorithm, request.fill, request.unhidden, self._includes_seen)
-        wish = (self.person, view.snapshot, view.settings, self._today, *chosen)
+        wish = (ref(self.person), view.snapshot, view.settings, self._today, *chosen)
         return self.audience.query_of(wish, self._blended)
 
     def _blended(self) -> BlendQuery:
