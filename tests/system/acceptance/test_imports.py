@@ -172,6 +172,8 @@ def test_lists_are_answered_right_after_a_large_import_and_while_another_runs(se
 
     words = ("--data", str(server.data), "--source", "s")
     last = f"p{PIECES - 1}"
+    # With the first source comes the builder.
+    assert server.client.post("/another/content", json=[{"id": "a", "categories": {}}]).status_code == 202
     wait_until(lambda: holders_of(server.data / "builder.lock") != [])
     (builder,) = holders_of(server.data / "builder.lock")
     # So that no file of the index helps.
