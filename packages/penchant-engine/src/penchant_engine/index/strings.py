@@ -5,6 +5,7 @@ import itertools
 import operator
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.layout import IntArray
 from penchant_engine.model import MARK_BYTES
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 SEARCH_COST = 32
 """So many strings of a table become a dictionary's in the time of one binary search."""
@@ -128,9 +132,7 @@ class Strings:
             cuts = map(slice, self.starts[numbers].tolist(), self.starts[numbers + 1].tolist())
             found = list(map(str, map(self._view.__getitem__, cuts), itertools.repeat("utf-8")))
         if len(found) <= FEW_STRINGS and _are_short(found):
-            if len(known) + len(found) > REMEMBERED:
-                known = self._names = {}
-            known.update(zip(wanted, found, strict=True))
+            self._names = _grown(known, wanted, found)
         return found
 
     def all_encoded(self) -> list[bytes]:
@@ -206,11 +208,8 @@ class Strings:
 
     def _remember(self, values: Collection[str], places: Sequence[int]) -> None:
         """Remember where strings are; those that are missing as well, since each of several tables has a part."""
-        known = self._places
-        if len(known) + len(values) > REMEMBERED:
-            known = self._places = {}
         if len(values) <= REMEMBERED and _are_short(values):
-            known.update(zip(values, places, strict=True))
+            self._places = _grown(self._places, values, places)
 
     def _find_in_python(self, wanted: Sequence[bytes]) -> list[int]:
         """Return the places of these strings, -1 where missing: what finds them before the kernel is compiled."""
@@ -223,6 +222,14 @@ class Strings:
         """Return the place of a string, UTF-8, in this ascending table, -1 where it is missing."""
         place = self.position_of(wanted)
         return place if place < len(self) and self.encoded(place) == wanted else -1
+
+
+def _grown(known: dict[Key, Value], keys: Collection[Key], values: Collection[Value]) -> dict[Key, Value]:
+    """Return what is remembered with some more, without what was there where it would be too much."""
+    if len(known) + len(keys) > REMEMBERED:
+        known = {}
+    known.update(zip(keys, values, strict=True))
+    return known
 
 
 def _are_short(values: Collection[str]) -> bool:
